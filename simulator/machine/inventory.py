@@ -1,0 +1,95 @@
+"""What a simulated machine is made of, and the file that says so."""
+
+import json
+from typing import NamedTuple
+
+from simulator.machine import sysroot
+from simulator.machine.families import FAMILIES, Family
+from simulator.machine.sysroot import STATE, MachineError
+
+FILE = f"{STATE}/machine.json"
+
+# The chipset and the network card have the first interrupts.
+_FIRST_IRQ = 130
+
+
+class Device(NamedTuple):
+    """One function of an accelerator.
+
+    ``number`` is the N of qat_devN, ``instance`` counts within its type; ``sriov``: it has virtual functions.
+    """
+
+    number: int
+    family: Family
+    instance: int
+    address: str
+    sriov: bool
+    first_irq: int
+
+    @property
+    def name(self) -> str:
+        """What the driver calls it."""
+        return f"qat_dev{self.number}"
+
+    @property
+    def vectors(self) -> int:
+        """How many banks have an interrupt: all, or none while virtual functions own them (adf_isr.c)."""
+        return 0 if self.sriov else self.family.banks
+
+    @property
+    def debugfs(self) -> str:
+        """Its directory in debugfs."""
+        return f"sys/kernel/debug/qat_{self.family.name}_{self.address}"
+
+    @property
+    def pci(self) -> str:
+        """Its directory in sysfs."""
+        return f"sys/bus/pci/devices/{self.address}"
+
+
+class Machine(NamedTuple):
+    """The machine at ``root``: devices by address, number of CPUs, whether these have AES instructions."""
+
+    root: str
+    devices: tuple[Device, ...]
+    cpus: int
+    aes: bool
+
+
+def assemble(root: str, functions: list[tuple[str, str]], *, cpus: int, aes: bool) -> Machine:
+    """Return the machine with these (type, address) pairs, numbered in the order of their addresses."""
+    devices: list[Device] = []
+    counts: dict[str, int] = {}
+    irq = _FIRST_IRQ
+    for number, (address, name) in enumerate(sorted((address, name) for name, address in functions)):
+        family = FAMILIES[name]
+        sriov = any(name == FAMILIES[other].parent and same_bus(address, at) for other, at in functions)
+        devices.append(Device(number, family, counts.get(name, 0), address, sriov, irq))
+        counts[name] = counts.get(name, 0) + 1
+        irq += family.banks + (0 if family.parent else 1)
+    return Machine(root, tuple(devices), cpus, aes)
+
+
+def same_bus(one: str, other: str) -> bool:
+    """Return whether two PCI addresses (``0000:01:00.0``) are on one bus."""
+    return one.rpartition(":")[0] == other.rpartition(":")[0]
+
+
+def save(machine: Machine) -> None:
+    """Write the machine's description, from which ``load`` makes it again. Raises OSError."""
+    functions = [(device.family.name, device.address) for device in machine.devices]
+    text = json.dumps({"functions": functions, "cpus": machine.cpus, "aes": machine.aes}, indent=1)
+    sysroot.publish(machine.root, FILE, f"{text}\n".encode())
+
+
+def load(root: str) -> Machine:
+    """Return the machine at ``root``. Raises MachineError, FileNotFoundError."""
+    data = sysroot.read(root, FILE)
+    if data is None:
+        raise FileNotFoundError(f"{root}/{FILE} is missing")
+    try:
+        parts = json.loads(data)
+        functions = [(str(name), str(address)) for name, address in parts["functions"]]
+        return assemble(root, functions, cpus=int(parts["cpus"]), aes=bool(parts["aes"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise MachineError(f"{root}/{FILE} does not describe a simulated machine: {error!r}") from error
