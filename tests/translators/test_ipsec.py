@@ -1,0 +1,179 @@
+"""Who runs charon, and what is done about it."""
+
+import errno
+from typing import Any
+
+import pytest
+
+from translators.base import ALL, Branch, Change, Disturbance, Plan, Selection, TranslatorError
+from translators.ipsec.service import StartService, StopService
+from translators.ipsec.translator import IpsecTranslator
+from translators.record import RecordedHost
+
+IPSEC = "/usr/sbin/ipsec"
+RESTART = (Disturbance("ipsec", "restart", enabling=True),)
+REKEY = (Disturbance("ipsec", "rekey", enabling=True),)
+NONE = (Disturbance("ipsec", "none", enabling=True),)
+
+
+def machine(*processes: str, installed: str | None = IPSEC, **pid_files: str) -> RecordedHost:
+    """Make a machine with these processes (``501:starter``) and pid files."""
+    host = RecordedHost(complete=True, folders={"/proc"})
+    for process in processes:
+        pid, _, name = process.partition(":")
+        host.files[f"/proc/{pid}/comm"] = f"{name}\n".encode()
+    for name, pid in pid_files.items():
+        host.files[{"starter": "/run/starter.charon.pid", "charon": "/run/charon.pid"}[name]] = f"{pid}\n".encode()
+    if installed is not None:
+        host.programs[installed] = lambda _host, _argv: (0, "")
+    return host
+
+
+def running(**options: Any) -> RecordedHost:
+    return machine("501:starter", "502:charon", starter="501", charon="502", **options)
+
+
+def service(host: RecordedHost, control: str = "auto") -> object:
+    reading = IpsecTranslator(control).operational(host, ALL, {})
+    assert reading.faults == ()
+    assert host.ran == [] or control.startswith("program:")
+    return reading.tree["service"]
+
+
+def test_states_under_the_starter() -> None:
+    assert service(running()) == {"name": "strongswan-starter", "state": "running"}
+    assert service(machine()) == {"name": "strongswan-starter", "state": "stopped"}
+    assert service(machine(installed=None)) == {"state": "not-installed"}
+    assert service(running(installed="/usr/local/sbin/ipsec")) == {"name": "strongswan-starter", "state": "running"}
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        machine("501:starter", "502:bash", starter="501", charon="502"),
+        machine("501:starter", starter="501", charon="502"),
+        machine("501:starter", starter="501"),
+    ],
+)
+def test_a_starter_without_charon_is_neither(host: RecordedHost) -> None:
+    assert service(host) == {"name": "strongswan-starter", "state": "unknown"}
+    before, after = IpsecTranslator().around(RESTART, host)
+    assert (before.steps, after.steps) == ((), ())
+    assert "without charon" in before.notes[0]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        machine(starter="501", charon="502"),
+        machine("501:bash", "502:bash", starter="501", charon="502"),
+        machine(starter="", charon=""),
+    ],
+)
+def test_pid_files_that_were_left_behind_show_nothing(host: RecordedHost) -> None:
+    assert service(host) == {"name": "strongswan-starter", "state": "stopped"}
+    assert IpsecTranslator().around(RESTART, host) == (Plan(), Plan())
+
+
+def test_a_process_without_a_name_is_taken_for_what_its_pid_file_says() -> None:
+    host = machine(starter="501", charon="502")
+    host.folders |= {"/proc/501", "/proc/502"}
+    assert service(host) == {"name": "strongswan-starter", "state": "running"}
+
+
+def test_a_pid_file_that_has_no_number_is_a_fault() -> None:
+    host = machine(starter="many")
+    reading = IpsecTranslator().operational(host, ALL, {})
+    assert reading.tree == {}
+    (fault,) = reading.faults
+    assert fault.path == "/hardware-acceleration:acceleration/ipsec/service/state"
+    assert fault.message == "/run/starter.charon.pid: has no process number"
+    with pytest.raises(TranslatorError, match="can't be told"):
+        IpsecTranslator().around(RESTART, host)
+
+
+def test_only_what_is_wanted_is_looked_at() -> None:
+    state = Selection(everything=False, branches=(Branch("state", (), ALL),))
+    wanted = Selection(everything=False, branches=(Branch("service", (), state),))
+    assert IpsecTranslator().operational(running(), wanted, {}).tree == {"service": {"state": "running"}}
+    associations = Selection(everything=False, branches=(Branch("security-association", (), ALL),))
+    assert IpsecTranslator().operational(RecordedHost(), associations, {}).tree == {}
+
+
+def test_a_running_service_is_stopped_before_and_started_after() -> None:
+    expected = (Plan((StopService("starter", IPSEC),)), Plan((StartService("starter", IPSEC),)))
+    assert IpsecTranslator().around(RESTART, running()) == expected
+    assert IpsecTranslator().around((*NONE, *RESTART), running()) == expected
+    assert IpsecTranslator("starter").around(RESTART, running()) == expected
+
+
+def test_rekeying_falls_back_to_a_restart_and_says_so() -> None:
+    before, after = IpsecTranslator().around(REKEY, running())
+    assert before.steps == (StopService("starter", IPSEC),)
+    assert after.steps == (StartService("starter", IPSEC),)
+    assert "IPsec is restarted instead" in before.notes[0]
+
+
+def test_none_leaves_it_alone() -> None:
+    assert IpsecTranslator().around(NONE, RecordedHost()) == (Plan(), Plan())
+    assert IpsecTranslator().around((), RecordedHost()) == (Plan(), Plan())
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        machine("700:charon-systemd"),
+        machine("700:charon", charon="700"),
+        machine("700:charon-systemd", installed=None),
+        machine("700:charon-systemd", starter="501", charon="502"),
+    ],
+)
+def test_a_charon_of_somebody_else_is_not_touched(host: RecordedHost) -> None:
+    assert IpsecTranslator().operational(host, ALL, {}).tree == {"service": {"state": "running"}}
+    with pytest.raises(TranslatorError, match="program:PATH") as caught:
+        IpsecTranslator().around(RESTART, host)
+    assert caught.value.path == "/hardware-acceleration:acceleration/qat/ipsec-refresh"
+    assert IpsecTranslator().around(NONE, host) == (Plan(), Plan())
+
+
+def test_a_charon_in_a_container_is_none_of_this_machine() -> None:
+    host = machine("700:charon")
+    host.links["/proc/self/ns/pid"] = "pid:[1]"
+    host.links["/proc/700/ns/pid"] = "pid:[2]"
+    assert service(host) == {"name": "strongswan-starter", "state": "stopped"}
+    assert IpsecTranslator().around(RESTART, host) == (Plan(), Plan())
+
+
+@pytest.mark.parametrize(("status", "state"), [(0, "running"), (3, "stopped"), (1, "stopped")])
+def test_a_program_tells_the_state_itself(status: int, state: str) -> None:
+    host = machine(installed=None)
+    host.programs["/opt/ike"] = lambda _host, argv: (status if argv[1] == "status" else 0, "")
+    assert service(host, "program:/opt/ike") == {"name": "/opt/ike", "state": state}
+    before, after = IpsecTranslator("program:/opt/ike").around(RESTART, host)
+    assert before.steps == ((StopService("program", "/opt/ike"),) if state == "running" else ())
+    assert after.steps == ((StartService("program", "/opt/ike"),) if state == "running" else ())
+
+
+def test_a_program_that_is_not_there_refuses() -> None:
+    translator = IpsecTranslator("program:/opt/none")
+    with pytest.raises(TranslatorError, match="No such file"):
+        translator.around(RESTART, machine())
+    assert "No such file" in translator.operational(machine(), ALL, {}).faults[0].message
+
+
+@pytest.mark.parametrize("setting", ["systemd:strongswan.service", "program:ike", "program:", "", "yes"])
+def test_other_settings_are_refused(setting: str) -> None:
+    with pytest.raises(ValueError, match="program:PATH"):
+        IpsecTranslator(setting)
+
+
+def test_nothing_of_it_can_be_configured() -> None:
+    assert IpsecTranslator().prepare(Change({}, {}), RecordedHost()) == Plan()
+
+
+def test_steps_are_observed_whatever_happens() -> None:
+    host = machine()
+    host.files["/run/starter.charon.pid"] = OSError(errno.EIO, "Input/output error")
+    observed = StopService("starter", IPSEC).observe(host)
+    assert observed == "whether IPsec runs can't be told (/run/starter.charon.pid: Input/output error)"
+    assert StartService("starter", IPSEC).observe(running()) == "IPsec is running"

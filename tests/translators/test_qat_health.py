@@ -1,0 +1,119 @@
+"""Supervision: what a look finds, and when IPsec falls back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import simulator
+from translators.host import RealHost
+from translators.qat.health import Supervision
+from translators.qat.model import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from translators.base import Tree
+
+ADDRESS = "0000:01:00.0"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Path]:
+    simulator.build(tmp_path / "machine", [simulator.parse_device("c6xx")])
+    yield tmp_path / "machine"
+    simulator.stop(tmp_path / "machine")
+
+
+def config(**health: object) -> Tree:
+    return {"enabled": True, "health": health}
+
+
+def run(machine: Path, verb: str) -> None:
+    RealHost(machine).run(("/etc/init.d/qat_service", verb), timeout=20)
+
+
+def test_the_first_look_finds_nothing_changed(machine: Path) -> None:
+    assert Supervision().look(RealHost(machine), parse(config())).events == ()
+
+
+def test_a_device_that_goes_down_by_itself_is_a_warning_with_both_states(machine: Path) -> None:
+    run(machine, "start")
+    supervision = Supervision()
+    supervision.look(RealHost(machine), parse(config()))
+    run(machine, "stop")
+    (event,) = supervision.look(RealHost(machine), parse(config())).events
+    assert event.severity == "warning"
+    assert event.text == f"device {ADDRESS} went from up to down: the device is stopped"
+    assert supervision.look(RealHost(machine), parse(config())).events == ()
+
+
+def test_one_that_is_meant_to_be_down_is_no_warning(machine: Path) -> None:
+    run(machine, "start")
+    supervision = Supervision()
+    supervision.look(RealHost(machine), parse({"enabled": False}))
+    run(machine, "stop")
+    assert [e.severity for e in supervision.look(RealHost(machine), parse({"enabled": False})).events] == ["info"]
+
+
+def test_ipsec_falls_back_once_and_comes_back_after_two_good_looks(machine: Path) -> None:
+    host, wanted = RealHost(machine), parse(config(**{"on-failure": "fall-back"}))
+    supervision = Supervision()
+    run(machine, "start")
+    assert supervision.look(host, wanted).refresh is None
+    run(machine, "stop")
+    gone = supervision.look(host, wanted).refresh
+    assert gone is not None
+    assert (gone.service, gone.method, gone.enabling, supervision.fallback_active) == ("ipsec", "restart", False, True)
+    assert supervision.look(host, wanted).refresh is None
+    run(machine, "start")
+    assert supervision.look(host, wanted).refresh is None, "one good look is not trusted"
+    back = supervision.look(host, wanted).refresh
+    assert back is not None
+    assert (back.enabling, supervision.fallback_active) == (True, False)
+    assert supervision.look(host, wanted).refresh is None
+
+
+def test_with_notify_ipsec_is_left_alone(machine: Path) -> None:
+    supervision = Supervision()
+    run(machine, "start")
+    supervision.look(RealHost(machine), parse(config()))
+    run(machine, "stop")
+    assert supervision.look(RealHost(machine), parse(config())).refresh is None
+    assert not supervision.fallback_active
+
+
+def test_a_device_that_never_was_up_is_no_reason_to_fall_back(machine: Path) -> None:
+    wanted = parse(config(**{"on-failure": "fall-back"}))
+    assert Supervision().look(RealHost(machine), wanted).refresh is None
+
+
+def test_heartbeats_are_read_only_on_request(machine: Path) -> None:
+    run(machine, "start")
+    supervision = Supervision()
+    supervision.look(RealHost(machine), parse(config()))
+    assert supervision.heartbeats == {}
+    supervision.look(RealHost(machine), parse(config(heartbeat=True)))
+    assert supervision.heartbeats == {ADDRESS: {"status": "healthy", "sent": 0, "failed": 0}}
+
+
+def test_a_failing_heartbeat_is_told_once(machine: Path) -> None:
+    run(machine, "start")
+    (folder,) = (machine / "sys/kernel/debug").glob("qat_c6xx_*")
+    (folder / "heartbeat").write_bytes(b"-1\n\0")
+    supervision = Supervision()
+    events = supervision.look(RealHost(machine), parse(config(heartbeat=True))).events
+    assert [(e.severity, e.text.split(": ")[1]) for e in events] == [("error", "the firmware's heartbeat fails")]
+    assert supervision.look(RealHost(machine), parse(config(heartbeat=True))).events == ()
+
+
+def test_a_heartbeat_that_says_something_else_is_reported_and_not_guessed(machine: Path) -> None:
+    run(machine, "start")
+    (folder,) = (machine / "sys/kernel/debug").glob("qat_c6xx_*")
+    (folder / "heartbeat").write_bytes(b"maybe\n")
+    supervision = Supervision()
+    (event,) = supervision.look(RealHost(machine), parse(config(heartbeat=True))).events
+    assert "neither 0 nor -1: 'maybe'" in event.text
+    assert supervision.heartbeats == {}

@@ -1,0 +1,228 @@
+"""The contract between the agent and what it manages.
+
+A *translator* owns one subtree of the running datastore. It is asked two things: which steps a change of that
+subtree needs (``prepare``), and what the live state of the subtree is (``operational``). It knows no XML, no
+session and no datastore. Trees that cross this seam are plain data in the JSON form of RFC 7951 (objects are
+dicts, lists are lists, identities are ``module:name``), except that 64-bit numbers may be plain ints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from translators.host import Host
+
+Tree: TypeAlias = dict[str, Any]
+
+
+class TranslatorError(Exception):
+    """A change can't be made on this machine.
+
+    ``path`` is the instance path of the offending node with module-name prefixes at the top
+    (``/hardware-acceleration:acceleration/qat/enabled``), ``app_tag`` the error-app-tag of the model.
+    """
+
+    def __init__(self, message: str, *, path: str, app_tag: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+        self.app_tag = app_tag
+
+
+class StepError(Exception):
+    """A step was carried out and the machine is not in the state that it should be in.
+
+    ``command`` is the program line that was run, if one was; ``output`` what it printed (both streams, bounded).
+    """
+
+    def __init__(self, message: str, *, command: str = "", output: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.command = command
+        self.output = output
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One translator's subtree before and after, whole, with the model's defaults filled in.
+
+    ``before`` is None at start-up: what the machine was told earlier is not known then.
+    """
+
+    before: Tree | None
+    after: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """That a step disturbs a service which another translator owns.
+
+    ``method`` is how the user wants the service refreshed (``restart``, ``rekey`` or ``none``); ``enabling`` is
+    whether the step brings acceleration on rather than off.
+    """
+
+    service: str
+    method: str
+    enabling: bool
+
+
+class Step(Protocol):
+    """One reversible thing to do to the machine. A frozen dataclass of plain values, so that it can be stored."""
+
+    kind: ClassVar[str]
+
+    @property
+    def disturbs(self) -> Disturbance | None:
+        """Which service the step disturbs."""
+
+    def describe(self) -> str:
+        """Return what the step does, in one line, naming the file or the command."""
+
+    def perform(self, host: Host) -> None:
+        """Bring the machine into the step's state and look whether it is; do nothing where it is so already.
+
+        Raises StepError.
+        """
+
+    def inverse(self) -> Step:
+        """Return the step that restores what was there before, whether this one was done, half done or not at all."""
+
+    def observe(self, host: Host) -> str:
+        """Return the state of what the step concerns, in a few words, for an error message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps in the order in which they are done, and remarks for the person who asked (warnings, fall-backs)."""
+
+    steps: tuple[Step, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A source of state that exists and can't be used: the instance path of the node it feeds, and why."""
+
+    path: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Live state of a subtree, and the sources that were broken."""
+
+    tree: Tree
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One alternative below a Selection: a child by name, narrowed to the entries whose leafs equal ``matches``."""
+
+    name: str
+    matches: tuple[tuple[str, str], ...]
+    selection: Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The part of a request that falls into a subtree, so that a reader reads no more than was asked for."""
+
+    everything: bool = True
+    branches: tuple[Branch, ...] = ()
+
+    def wants(self, name: str) -> bool:
+        """Return whether anything at or below the child called ``name`` is asked for."""
+        return self.everything or any(branch.name == name for branch in self.branches)
+
+    def into(self, name: str) -> Selection | None:
+        """Return what is asked for below the child called ``name``; None for nothing."""
+        return self._union(branch for branch in self.branches if branch.name == name)
+
+    def entry(self, name: str, keys: Mapping[str, str]) -> Selection | None:
+        """Return what is asked for below the list entry with these keys; None for nothing."""
+        return self._union(
+            branch
+            for branch in self.branches
+            if branch.name == name and all(keys.get(leaf, value) == value for leaf, value in branch.matches)
+        )
+
+    def _union(self, branches: Iterator[Branch]) -> Selection | None:
+        if self.everything:
+            return ALL
+        found = [branch.selection for branch in branches]
+        if not found:
+            return None
+        if any(selection.everything for selection in found):
+            return ALL
+        return Selection(everything=False, branches=tuple(b for selection in found for b in selection.branches))
+
+
+ALL = Selection()
+
+
+class Translator(Protocol):
+    """Owns one subtree of the running datastore."""
+
+    path: ClassVar[str]
+
+    def prepare(self, change: Change, host: Host) -> Plan:
+        """Return the steps that a change needs on this machine as it is now. Touches nothing.
+
+        Raises TranslatorError to refuse the change.
+        """
+
+    def operational(self, host: Host, wanted: Selection, running: Tree) -> Reading:
+        """Return live state of what is wanted; leave out what does not exist.
+
+        ``running`` is the subtree's configuration in force, with defaults.
+        """
+
+
+@runtime_checkable
+class ServiceOwner(Protocol):
+    """A translator whose service other translators' steps disturb."""
+
+    service: ClassVar[str]
+
+    def around(self, disturbances: tuple[Disturbance, ...], host: Host) -> tuple[Plan, Plan]:
+        """Return what to do before the first and after the last disturbing step. Touches nothing.
+
+        Raises TranslatorError when the service can't be refreshed on this machine.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened on the machine by itself; ``severity`` is info, warning or error."""
+
+    severity: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """What a look at the machine found, and the service that it wants to have refreshed."""
+
+    events: tuple[Event, ...] = ()
+    refresh: Disturbance | None = None
+
+
+@runtime_checkable
+class Supervisor(Protocol):
+    """A translator that looks at the machine now and then, without being asked by a client."""
+
+    path: ClassVar[str]
+
+    def interval(self, running: Tree) -> float:
+        """Return the seconds from one look to the next."""
+
+    def look(self, host: Host, running: Tree) -> Attention:
+        """Look once. Never called twice at a time, nor during a commit."""

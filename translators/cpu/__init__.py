@@ -1,0 +1,1 @@
+"""The subtree ``cpu``: what the CPU itself can do for cryptography."""

@@ -1,0 +1,1 @@
+"""The subtree ``ipsec``: who runs the IKE daemon, and how it is stopped and started."""

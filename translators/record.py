@@ -1,0 +1,235 @@
+"""Hosts for tests: a machine in memory or recorded in a folder, and one that refuses a call."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+
+from translators.host import READ_LIMIT, Completed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from translators.host import Host
+
+RECORDING: Final = "recording.json"
+FILES: Final = "files"
+
+_Result = TypeVar("_Result")
+
+_START: Final = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class UnseenError(Exception):
+    """Something was asked for that the recording neither holds nor calls absent: it does not say what a machine says.
+
+    No OSError, as a reader would take that for the machine's answer.
+    """
+
+
+@dataclass(slots=True)
+class RecordedHost:
+    """A machine of files, links and programs that behave as the test says.
+
+    ``files`` has bytes, or the OSError that reading raises; ``links`` targets; ``folders`` what is to be there though
+    nothing is in it. A program gets the host, which it may change, and its argv, and returns its exit status and
+    output. ``absent`` are patterns of paths that the machine does not have; a path that is neither there nor absent
+    raises UnseenError, unless the recording is ``complete``. ``ran`` are the command lines that were run.
+    """
+
+    files: dict[str, bytes | OSError] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
+    programs: dict[str, Program] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
+    complete: bool = False
+    ran: list[tuple[str, ...]] = field(default_factory=list)
+    read_paths: list[str] = field(default_factory=list)
+    elapsed: float = 0.0
+
+    def read(self, path: str, *, limit: int = READ_LIMIT) -> bytes:
+        """See Host."""
+        self.read_paths.append(path)
+        found = self.files.get(self._resolved(path))
+        if isinstance(found, OSError):
+            raise found
+        if found is None:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        if len(found) > limit:
+            raise OSError(errno.EFBIG, f"is larger than {limit} bytes", path)
+        return found
+
+    def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:  # noqa: ARG002 - files have no mode here
+        """See Host."""
+        self.files[path] = data
+
+    def remove(self, path: str) -> None:
+        """See Host."""
+        self.files.pop(path, None)
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """See Host."""
+        folder = self._resolved(path)
+        if folder in self.files:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+        below = f"{folder.rstrip('/')}/"
+        return tuple(
+            sorted({entry[len(below) :].partition("/")[0] for entry in self._all() if entry.startswith(below)})
+        )
+
+    def link(self, path: str) -> str:
+        """See Host."""
+        if path not in self.links:
+            self._resolved(path)
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
+        return self.links[path]
+
+    def exists(self, path: str) -> bool:
+        """See Host."""
+        try:
+            self._resolved(path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def executable(self, path: str) -> bool:
+        """See Host."""
+        return path in self.programs if self.exists(path) else False
+
+    def run(self, argv: Sequence[str], *, timeout: float) -> Completed:  # noqa: ARG002 - programs end at once here
+        """See Host."""
+        if not self.executable(argv[0]):
+            self._resolved(argv[0])
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), argv[0])
+        self.ran.append(tuple(argv))
+        returncode, output = self.programs[argv[0]](self, tuple(argv))
+        return Completed(tuple(argv), returncode, output)
+
+    def now(self) -> datetime:
+        """See Host."""
+        return _START + timedelta(seconds=self.elapsed)
+
+    def monotonic(self) -> float:
+        """See Host."""
+        return self.elapsed
+
+    def sleep(self, seconds: float) -> None:
+        """See Host. Time passes at once."""
+        self.elapsed += seconds
+
+    def _resolved(self, path: str) -> str:
+        """Return a path that is there. Raises FileNotFoundError for one that is absent, UnseenError for others."""
+        if path in self.files or path in self.links or path in self.folders or path in self.programs:
+            return path
+        if any(entry.startswith(f"{path.rstrip('/')}/") for entry in self._all()):
+            return path
+        if self.complete or any(fnmatchcase(path, pattern) for pattern in self.absent):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        raise UnseenError(f"the recording says nothing about {path}")
+
+    def _all(self) -> set[str]:
+        return {*self.files, *self.links, *self.folders, *self.programs}
+
+
+Program: TypeAlias = "Callable[[RecordedHost, tuple[str, ...]], tuple[int, str]]"
+
+
+def load(folder: Path) -> RecordedHost:
+    """Return the machine that is recorded in a folder.
+
+    Below ``files`` are its files. ``recording.json`` has ``links``, which maps paths to targets, ``absent``, a list of
+    patterns of paths that the machine does not have, and ``programs``, which maps command lines to [exit status,
+    output].
+
+    Raises OSError, ValueError.
+    """
+    recording = json.loads((folder / RECORDING).read_text())
+    host = RecordedHost(links=dict(recording.get("links", {})), absent=tuple(recording.get("absent", ())))
+    root = folder / FILES
+    for path in sorted(root.rglob("*")):
+        name = f"/{path.relative_to(root)}"
+        if path.is_dir():
+            host.folders.add(name)
+        else:
+            host.files[name] = path.read_bytes()
+    answers = {tuple(line.split()): (status, text) for line, (status, text) in recording.get("programs", {}).items()}
+    for argv in answers:
+        host.programs[argv[0]] = lambda _host, argv: _answer(answers, argv)
+    return host
+
+
+def _answer(answers: dict[tuple[str, ...], tuple[int, str]], argv: tuple[str, ...]) -> tuple[int, str]:
+    if argv not in answers:
+        raise UnseenError(f"the recording says nothing about {' '.join(argv)}")
+    return answers[argv]
+
+
+class RefusingHost:
+    """A host whose ``refused``-th call fails with EIO (the first is 1); ``calls`` is how many there were.
+
+    Only what can fail is counted: files, folders and programs. With ``before`` false the call is carried out first.
+    """
+
+    def __init__(self, host: Host, refused: int, *, before: bool = True) -> None:
+        self._host = host
+        self._refused = refused
+        self._before = before
+        self.calls = 0
+
+    def read(self, path: str, *, limit: int = READ_LIMIT) -> bytes:
+        """See Host."""
+        return self._call(path, lambda: self._host.read(path, limit=limit))
+
+    def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
+        """See Host."""
+        self._call(path, lambda: self._host.write(path, data, mode=mode))
+
+    def remove(self, path: str) -> None:
+        """See Host."""
+        self._call(path, lambda: self._host.remove(path))
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """See Host."""
+        return self._call(path, lambda: self._host.names(path))
+
+    def link(self, path: str) -> str:
+        """See Host."""
+        return self._call(path, lambda: self._host.link(path))
+
+    def exists(self, path: str) -> bool:
+        """See Host."""
+        return self._call(path, lambda: self._host.exists(path))
+
+    def executable(self, path: str) -> bool:
+        """See Host."""
+        return self._call(path, lambda: self._host.executable(path))
+
+    def run(self, argv: Sequence[str], *, timeout: float) -> Completed:
+        """See Host."""
+        return self._call(argv[0], lambda: self._host.run(argv, timeout=timeout))
+
+    def now(self) -> datetime:
+        """See Host."""
+        return self._host.now()
+
+    def monotonic(self) -> float:
+        """See Host."""
+        return self._host.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """See Host."""
+        self._host.sleep(seconds)
+
+    def _call(self, path: str, call: Callable[[], _Result]) -> _Result:
+        self.calls += 1
+        if self.calls != self._refused:
+            return call()
+        if not self._before:
+            call()
+        raise OSError(errno.EIO, os.strerror(errno.EIO), path)

@@ -1,0 +1,40 @@
+"""Which translators there are, in commit order, and which steps they plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from translators.cpu.translator import CpuTranslator
+from translators.files import WriteFile
+from translators.ipsec.service import StartService, StopService
+from translators.ipsec.translator import IpsecTranslator
+from translators.qat.reconfigure import ReconfigureDevice
+from translators.qat.service import StartDevices, StopDevices
+from translators.qat.translator import QatTranslator
+
+if TYPE_CHECKING:
+    from translators.base import Step, Translator
+
+# All that a plan can hold, for reading one back from a journal.
+STEPS: Final[tuple[type[Step], ...]] = (
+    WriteFile,
+    StartDevices,
+    StopDevices,
+    ReconfigureDevice,
+    StartService,
+    StopService,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatorSettings:
+    """What the settings file says to translators: ``ipsec_control`` as in its [ipsec] table."""
+
+    ipsec_control: str = "auto"
+    vici: str = "/run/charon.vici"
+
+
+def translators(settings: TranslatorSettings) -> tuple[Translator, ...]:
+    """Return the translators in commit order. Raises ValueError for a setting that can't be followed."""
+    return (QatTranslator(), CpuTranslator(), IpsecTranslator(settings.ipsec_control))
