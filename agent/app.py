@@ -1,0 +1,166 @@
+"""The composition root: settings, model, datastores, translators, listeners; start-up checks; boot commit."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent import library, ssh, unix
+from agent.capabilities import capabilities
+from agent.commit import CommitEngine
+from agent.datastore import Datastores
+from agent.health import Health
+from agent.model.load import load
+from agent.monitoring import netconf_state
+from agent.operational import Operational
+from agent.operations import Services
+from agent.server import NetconfSession
+from agent.session import Sessions
+from agent.store import Store
+from agent.tree import Node
+from translators.host import RealHost, wait_for_programs
+from translators.registry import TranslatorSettings, translators
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.link import Connect, Peer, Transport
+    from agent.model.load import Model
+    from agent.settings import Address, Limits, Settings
+
+log = logging.getLogger(__name__)
+
+STATE_DIR = Path("/var/lib/accel-agent")
+_READERS = 8
+_READ_DEADLINE = 30.0
+_ORPHAN_DEADLINE = 150.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line adds to the settings file.
+
+    ``sysroot`` is where the managed machine's files and programs are; ``passwords`` by user; ``modules`` are further
+    YANG files.
+    """
+
+    settings: Settings
+    state_dir: Path = STATE_DIR
+    sysroot: Path = Path("/")
+    passwords: Mapping[str, str] = field(default_factory=dict)
+    modules: tuple[Path, ...] = ()
+
+
+class Agent:
+    """A running agent. ``ssh_addresses`` and ``unix_path`` are where it listens."""
+
+    def __init__(self, store: Store, executors: tuple[ThreadPoolExecutor, ...]) -> None:
+        self._store = store
+        self._executors = executors
+        self._health: asyncio.Task[None] | None = None
+        self.listeners: list[ssh.SshListener | unix.UnixListener] = []
+        self.ssh_addresses: tuple[Address, ...] = ()
+        self.unix_path: Path | None = None
+
+    def start_health(self, health: Health) -> None:
+        """Supervise the machine until the agent is closed."""
+        self._health = asyncio.ensure_future(health.run())
+
+    async def close(self) -> None:
+        """Stop listening, end the sessions, let a commit that is under way finish, and free the state directory."""
+        for listener in self.listeners:
+            await listener.close()
+        if self._health is not None:
+            self._health.cancel()
+        for executor in self._executors:
+            await asyncio.to_thread(executor.shutdown)
+        self._store.close()
+
+
+async def start(options: Options) -> Agent:
+    """Start an agent: when this returns, it accepts sessions. Raises StartError."""
+    settings = options.settings
+    model = load(options.modules)
+    store = Store(options.state_dir)
+    running = store.load(model) or Node(model.root)
+    readers = ThreadPoolExecutor(_READERS, thread_name_prefix="reader")
+    committer = ThreadPoolExecutor(1, thread_name_prefix="commit")
+    agent = Agent(store, (readers, committer))
+    try:
+        services = _services(options, model, store, running, readers, committer)
+        await asyncio.to_thread(wait_for_programs, store.program_lock, timeout=_ORPHAN_DEADLINE)
+        await services.engine.boot()
+        agent.start_health(Health(services.datastores, services.engine))
+        await _listen(agent, settings, options.passwords, partial(_connect, services, settings.limits))
+    except BaseException:
+        await agent.close()
+        raise
+    gc.collect()
+    gc.freeze()
+    return agent
+
+
+async def _listen(agent: Agent, settings: Settings, passwords: Mapping[str, str], connect: Connect) -> None:
+    listen = settings.listen
+    if listen.unix is not None:
+        local = await unix.listen(connect, path=listen.unix, mode=listen.unix_mode, group=listen.unix_group)
+        agent.listeners.append(local)
+        agent.unix_path = listen.unix
+    for address in listen.ssh:
+        remote = await ssh.listen(
+            connect, address=address, ssh=settings.ssh, limits=settings.limits, passwords=passwords
+        )
+        agent.listeners.append(remote)
+        agent.ssh_addresses += (replace(address, port=remote.port),)
+
+
+def _connect(services: Services, limits: Limits, peer: Peer, transport: Transport) -> NetconfSession:
+    return NetconfSession(services, limits, peer, transport)
+
+
+def _services(
+    options: Options,
+    model: Model,
+    store: Store,
+    running: Node,
+    readers: ThreadPoolExecutor,
+    committer: ThreadPoolExecutor,
+) -> Services:
+    settings = options.settings
+    host = RealHost(options.sysroot, program_lock=store.program_lock)
+    control = settings.ipsec.control
+    how = f"program:{control.program}" if control.program else control.kind
+    managed = translators(TranslatorSettings(ipsec_control=how, vici=settings.ipsec.vici))
+    datastores = Datastores(model, running)
+    sessions = Sessions(
+        limit=settings.limits.sessions, limit_per_user=settings.limits.sessions_per_user, started=_now()
+    )
+    modules = list(model.modules.values())
+    identifier = library.content_id(modules)
+    announced = capabilities(modules, identifier, model.modules["ietf-yang-library"].revision)
+    operational = Operational(model, datastores, managed, host, readers, deadline=_READ_DEADLINE)
+    operational.provide_fixed(library.library(modules, identifier))
+    operational.provide(
+        "/ietf-netconf-monitoring:netconf-state",
+        partial(netconf_state, capabilities=announced, modules=modules, datastores=datastores, sessions=sessions),
+    )
+    return Services(
+        model=model,
+        datastores=datastores,
+        engine=CommitEngine(datastores, store, managed, host, readers=readers, committer=committer),
+        operational=operational,
+        sessions=sessions,
+        capabilities=announced,
+        now=_now,
+    )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,45 @@
+"""What ``plan`` shows: the steps of a commit, which of them disturb a service, and what to know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.cli import output, reply
+from agent.cli.output import line, plain, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lxml.etree import _Element as Element
+    from rich.console import RenderableType
+
+    from agent.cli.reply import Tree
+
+
+def show(found: Element, *, form: str) -> None:
+    """Print a reply to the plan rpc as ``table``, ``json`` or ``xml``."""
+    if form == "xml":
+        output.show_xml(found)
+    elif form == "json":
+        output.show_json(reply.output(found, "plan"))
+    else:
+        output.show(render(reply.output(found, "plan")))
+
+
+def render(plan: Tree) -> Iterator[RenderableType]:
+    """Return the numbered steps, the tunnels that they touch, and the notes."""
+    steps = plan.get("step", [])
+    if not steps:
+        yield line("nothing to do")
+    else:
+        made = table("step", "", "what", "disturbs", right={"step"})
+        for step in steps:
+            mark = "!" if step.get("disruptive") else ""
+            made.add_row(
+                plain(step["number"]), mark, plain(step.get("description")), plain(" ".join(step.get("disturbs", [])))
+            )
+        yield made
+    for tunnel in plan.get("tunnel", []):
+        yield line(f"tunnel touched: {tunnel}")
+    for note in plan.get("note", []):
+        yield line(f"note: {note}")

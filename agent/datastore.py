@@ -1,0 +1,98 @@
+"""The configuration datastores candidate and running, and their locks (RFC 6241 sections 5, 7.5, 8.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from agent import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from agent.model.load import Model
+    from agent.session import Session
+    from agent.tree import Node
+
+NAMES: Final = ("running", "candidate")
+_REMEMBERED: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A global lock: which session holds it, and since when."""
+
+    session: Session
+    since: datetime
+
+
+class Datastores:
+    """Two trees and who holds them. A tree is replaced whole, so holding one is holding a snapshot."""
+
+    def __init__(self, model: Model, running: Node) -> None:
+        self.running = running
+        self.candidate = running
+        self.locks: dict[str, Lock] = {}
+        self.on_moved: Callable[[], None] = lambda: None
+        self._model = model
+        self._valid: list[tuple[Node, dict[str, Any]]] = []
+
+    def get(self, name: str) -> Node:
+        """Return a datastore's tree."""
+        return self.running if name == "running" else self.candidate
+
+    def effective(self, root: Node) -> dict[str, Any]:
+        """Return a tree as RFC 7951 data with defaults. Raises NetconfError where it is not valid YANG data.
+
+        The last few answers are kept: what was validated by edit-config is not validated again by commit.
+        """
+        for known, data in self._valid:
+            if known is root:
+                return data
+        data = self._model.validator.validate(root.xml())
+        self._valid = [(root, data), *self._valid[: _REMEMBERED - 1]]
+        return data
+
+    def moved(self, root: Node) -> None:
+        """Take a committed tree as running; a candidate without changes of its own follows."""
+        if self.candidate is self.running:
+            self.candidate = root
+        self.running = root
+        self.on_moved()
+
+    def check_access(self, name: str, session: Session) -> None:
+        """Raise in-use when another session holds the lock (RFC 6241 7.2, 7.3, 8.3.4.1)."""
+        lock = self.locks.get(name)
+        if lock is not None and lock.session is not session:
+            raise errors.in_use(f"{name} is locked by session {lock.session.id}")
+
+    def lock(self, name: str, session: Session, now: datetime) -> None:
+        """Take a lock (RFC 6241 7.5). Raises lock-denied."""
+        held = self.locks.get(name)
+        if held is not None:
+            raise errors.lock_denied(held.session.id, f"{name} is locked by session {held.session.id}")
+        if name == "candidate" and self.candidate is not self.running:
+            raise errors.lock_denied(
+                0, "candidate has changes that were not committed: commit them, or discard-changes first"
+            )
+        self.locks[name] = Lock(session, now)
+
+    def unlock(self, name: str, session: Session) -> None:
+        """Give a lock back; what was not committed in candidate is discarded (RFC 6241 8.3.5.2)."""
+        held = self.locks.get(name)
+        if held is None:
+            raise errors.operation_failed(f"{name} is not locked", type="protocol")
+        if held.session is not session:
+            raise errors.operation_failed(f"{name} is locked by session {held.session.id}", type="protocol")
+        self._release(name)
+
+    def release_all(self, session: Session) -> None:
+        """Give back what an ended session holds."""
+        for name in [name for name, lock in self.locks.items() if lock.session is session]:
+            self._release(name)
+
+    def _release(self, name: str) -> None:
+        del self.locks[name]
+        if name == "candidate":
+            self.candidate = self.running

@@ -1,0 +1,1 @@
+"""What YANG says, made ready once at start: modules, the schema tree, values, validation."""

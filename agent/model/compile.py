@@ -1,0 +1,170 @@
+"""From pyang's statements to the agent's schema tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from agent.model.schema import Module, SchemaNode
+from agent.model.values import ValueType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    Statement = Any  # pyang has no types
+
+NACM: Final = "ietf-netconf-acm"
+_DENY: Final = {"default-deny-write": "write", "default-deny-all": "all"}
+_KINDS: Final = {
+    "container", "list", "leaf", "leaf-list", "anydata", "anyxml", "rpc", "action", "notification", "input", "output",
+}  # fmt: skip
+
+
+class Identities:
+    """Which identities derive from which, over all modules (RFC 7950 7.18.2)."""
+
+    def __init__(self, modules: Iterable[Statement]) -> None:
+        self._bases: dict[str, set[str]] = {}
+        for module in modules:
+            for identity in module.i_identities.values():
+                bases = {_qualified(base.i_identity) for base in identity.search("base")}
+                self._bases[_qualified(identity)] = bases
+
+    def derived(self, base: str) -> frozenset[str]:
+        """Return every identity that is derived from ``base``, directly or not; not ``base`` itself."""
+        found: set[str] = set()
+        while fresh := {name for name, bases in self._bases.items() if bases & (found | {base})} - found:
+            found |= fresh
+        return frozenset(found)
+
+
+class Compiler:
+    """Builds the tree for a set of modules that pyang has validated."""
+
+    def __init__(self, modules: Mapping[str, Module], identities: Identities) -> None:
+        self._modules = modules
+        self._identities = identities
+        mains = [module for module in modules.values() if module.belongs_to is None]
+        self._module_of = {module.namespace: module.name for module in mains}
+        self._prefix_of = _prefixes(mains)
+
+    def root(self, statements: Iterable[Statement]) -> SchemaNode:
+        """Return a root whose children are the top-level nodes of the implemented modules."""
+        statements = list(statements)
+        first = self._modules[statements[0].i_modulename]
+        root = SchemaNode("", first, "root")
+        for statement in statements:
+            self._add_children(root, statement.i_children, cases=())
+        return root
+
+    def _add_children(
+        self, parent: SchemaNode, statements: Iterable[Statement], *, cases: tuple[tuple[str, str], ...]
+    ) -> None:
+        for statement in statements:
+            if statement.keyword == "choice":
+                for case in statement.i_children:
+                    chosen = (_qualified(statement), _qualified(case))
+                    self._add_children(parent, case.i_children, cases=(*cases, chosen))
+            elif statement.keyword in _KINDS:
+                self._add(parent, statement, cases)
+
+    def _add(self, parent: SchemaNode, statement: Statement, cases: tuple[tuple[str, str], ...]) -> None:
+        module = self._modules[statement.i_module.i_modulename]
+        node = SchemaNode(
+            statement.arg,
+            module,
+            statement.keyword,
+            parent=parent,
+            config=bool(getattr(statement, "i_config", None)) if parent.config else False,
+            cases=cases,
+            presence=statement.search_one("presence") is not None,
+            mandatory=_is(statement, "mandatory", "true"),
+            user_ordered=_is(statement, "ordered-by", "user"),
+            deny=_deny(statement),
+        )
+        if statement.keyword in {"rpc", "action", "notification", "input", "output"}:
+            node.config = False
+        parent.add(node)
+        if (type_ := statement.search_one("type")) is not None:
+            node.type = self._type(type_, statement)
+        if statement.keyword in {"leaf", "leaf-list"}:
+            node.defaults = _defaults(statement)
+            return
+        self._add_children(node, getattr(statement, "i_children", ()), cases=())
+        keys = getattr(statement, "i_key", None) or ()
+        node.keys = tuple(node.children[f"{{{module.namespace}}}{key.arg}"] for key in keys)
+        for place, leaf in enumerate(node.keys, -len(node.keys)):
+            leaf.index = place
+        if not node.keys and not node.config:
+            node.user_ordered = True
+
+    def _type(self, type_: Statement, leaf: Statement) -> ValueType:
+        type_, leaf = _resolved(type_, leaf)
+        base = type_.arg
+        if base == "union":
+            return ValueType(base, members=tuple(self._type(member, leaf) for member in type_.search("type")))
+        if base == "enumeration":
+            return ValueType(base, names=tuple(enum.arg for enum in type_.search("enum")))
+        if base == "bits":
+            bits = sorted(type_.search("bit"), key=lambda bit: bit.i_position)
+            return ValueType(base, names=tuple(bit.arg for bit in bits))
+        if base == "identityref":
+            sets = [self._identities.derived(_qualified(b.i_identity)) for b in type_.search("base")]
+            return ValueType(
+                base,
+                identities=frozenset.intersection(*sets),
+                module_of=self._module_of,
+                prefix_of=self._prefix_of,
+            )
+        if base == "instance-identifier":
+            return ValueType(base, module_of=self._module_of, prefix_of=self._prefix_of)
+        if base == "decimal64":
+            return ValueType(base, fraction_digits=int(type_.search_one("fraction-digits").arg))
+        return ValueType(base)
+
+
+def _prefixes(modules: list[Module]) -> dict[str, tuple[str, str]]:
+    """Return each module's prefix, made unique, with its namespace."""
+    taken: dict[str, str] = {}
+    for module in modules:
+        taken.setdefault(module.prefix, module.name)
+    return {m.name: (m.prefix if taken[m.prefix] == m.name else m.name, m.namespace) for m in modules}
+
+
+def _resolved(type_: Statement, leaf: Statement) -> tuple[Statement, Statement]:
+    """Return the built-in type that typedefs and leafrefs lead to, with the leaf that has it.
+
+    A leafref inside a union stays one: its values are kept as they are written.
+    """
+    while True:
+        if (typedef := getattr(type_, "i_typedef", None)) is not None:
+            type_ = typedef.search_one("type")
+        elif type_.arg == "leafref" and (target := getattr(leaf, "i_leafref_ptr", None)):
+            leaf = target[0]
+            type_ = leaf.search_one("type")
+        else:
+            return type_, leaf
+
+
+def _qualified(statement: Statement) -> str:
+    return f"{statement.i_module.i_modulename}:{statement.arg}"
+
+
+def _is(statement: Statement, keyword: str, value: str) -> bool:
+    found = statement.search_one(keyword)
+    return found is not None and found.arg == value
+
+
+def _deny(statement: Statement) -> Any:  # noqa: ANN401 - a literal, out of untyped statements
+    for sub in statement.substmts:
+        if isinstance(sub.keyword, tuple) and sub.keyword[0] == NACM:
+            return _DENY.get(sub.keyword[1])
+    return None
+
+
+def _defaults(statement: Statement) -> tuple[str, ...]:
+    found = [default.arg for default in statement.search("default")]
+    type_ = statement.search_one("type")
+    while not found and (typedef := getattr(type_, "i_typedef", None)) is not None:
+        found = [default.arg for default in typedef.search("default")]
+        type_ = typedef.search_one("type")
+    return tuple(found)

@@ -1,0 +1,133 @@
+"""The only file that knows libyang: validation of whole configurations and of values, errors as rpc-errors."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+import oopt_gnpy_libyang as ly
+
+from agent.errors import MOST_ERRORS, YANG, NetconfError, operation_failed, unknown_element
+from agent.paths import without_last_keys
+from agent.settings import StartError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_STRICT: Final = ly.ParseOptions.Strict | ly.ParseOptions.NoState
+_MANDATORY: Final = re.compile(r'Mandatory node "([^"]+)" instance')
+_MANDATORY_CHOICE: Final = re.compile(r'Mandatory choice "([^"]+)"')
+_UNIQUE: Final = re.compile(r'Unique data leaf\(s\) "([^"]+)" not satisfied in "(.+)" and "(.+)"\.', re.DOTALL)
+_WHEN: Final = re.compile(r"When condition .* not satisfied", re.DOTALL)
+
+
+class Validator:
+    """One libyang context over the served modules."""
+
+    def __init__(
+        self,
+        *,
+        search: str,
+        standard: Iterable[str],
+        texts: Sequence[tuple[str, str]],
+        features: Mapping[str, Sequence[str]],
+    ) -> None:
+        self._one_at_a_time = threading.Lock()  # the context keeps the last errors
+        ly.set_log_options(ly.LogOptions.Store)
+        options = ly.ContextOptions.NoYangLibrary | ly.ContextOptions.DisableSearchCwd
+        self._context = ly.Context(search, options)
+        for name in standard:
+            self._context.load_module(name, features=list(features.get(name, ())))
+        for file, text in texts:
+            try:
+                self._context.parse_module(text, ly.SchemaFormat.YANG).set_implemented_all_features()
+            except ly.Error as error:
+                faults = self._context.errors()
+                said = faults[0].message if faults else str(error)
+                raise StartError(f"{file}: {said}: correct the module") from error
+
+    def validate(self, config: bytes) -> dict[str, Any]:
+        """Check a whole configuration (RFC 7950 section 8) and return it as RFC 7951 data, defaults filled in.
+
+        Raises NetconfError, further ones in its ``others``.
+        """
+        flags = ly.PrintFlags.WithSiblings | ly.PrintFlags.WithDefaultsAll | ly.PrintFlags.Shrink
+        tree = self._parse(config, _STRICT, ly.ValidationOptions.NoState | ly.ValidationOptions.MultiError)
+        printed = tree.print(ly.DataFormat.JSON, flags) if tree is not None else None
+        return json.loads(printed) if printed else {}
+
+    def check_values(self, lines: Sequence[bytes]) -> dict[int, NetconfError]:
+        """Check types only, of data written one node a line; return the first error by its line's number from 0.
+
+        Nothing that needs the whole configuration is checked (RFC 7950 8.3.1).
+        """
+        try:
+            self._parse(b"\n".join(lines), _STRICT | ly.ParseOptions.ParseOnly, None)
+        except _LibyangError as error:
+            line = error.faults[0].line if error.faults else 0
+            return {_node_at(lines, line): error}
+        return {}
+
+    def _parse(self, data: bytes, parse: Any, validation: Any) -> Any:  # noqa: ANN401 - bindings without types
+        with self._one_at_a_time:
+            try:
+                return self._context.parse_data(data.decode(), ly.DataFormat.XML, parse, validation)
+            except ly.Error as error:
+                faults = self._context.errors()
+                self._context.clean_all_errors()
+                raise _LibyangError(str(error), faults) from error
+
+
+class _LibyangError(NetconfError):
+    """libyang's errors as one rpc-error with others."""
+
+    def __init__(self, message: str, faults: Sequence[Any]) -> None:
+        self.faults = faults
+        errors = [_rpc_error(fault) for fault in faults[:MOST_ERRORS]] or [operation_failed(message)]
+        first = errors[0]
+        super().__init__(
+            first.type,
+            first.tag,
+            first.message,
+            app_tag=first.app_tag,
+            path=first.path,
+            info=first.info,
+            others=tuple(errors[1:]),
+        )
+
+
+def _rpc_error(fault: Any) -> NetconfError:  # noqa: ANN401 - bindings without types
+    """Return RFC 7950 section 15's error for what libyang says; it has only coarse codes, so messages count."""
+    message, path, app_tag = str(fault.message), fault.data_path or None, fault.app_tag or None
+    if app_tag == "instance-required":
+        return NetconfError("application", "data-missing", message, app_tag=app_tag, path=path)
+    if match := _UNIQUE.search(message):
+        leafs = [f"{entry}/{leaf}" for entry in match.group(2, 3) for leaf in match[1].split()]
+        info = tuple((YANG, "non-unique", leaf) for leaf in leafs)
+        return operation_failed(message, app_tag="data-not-unique", path=path, info=info)
+    if match := _MANDATORY_CHOICE.search(message):
+        info = ((YANG, "missing-choice", match[1]),)
+        return NetconfError("application", "data-missing", message, app_tag="missing-choice", path=path, info=info)
+    if match := _MANDATORY.search(message):
+        return NetconfError("application", "data-missing", message, path=f"{path or ''}/{match[1]}")
+    if _WHEN.match(message) and path:
+        name = without_last_keys(path).rpartition("/")[2].rpartition(":")[2]
+        return unknown_element(name, type="application", path=path, message=message)
+    if app_tag in {"too-many-elements", "too-few-elements"} and path:
+        return operation_failed(message, app_tag=app_tag, path=without_last_keys(path))
+    if app_tag is not None and fault.line == 0:  # found in the whole, not while a value was read
+        return operation_failed(message, app_tag=app_tag, path=path)
+    return NetconfError("application", "invalid-value", message, app_tag=app_tag, path=path)
+
+
+def _node_at(lines: Sequence[bytes], line: int) -> int:
+    """Return the index of the node that stands at a line of the text, lines counted from 1."""
+    last = 1
+    for index, text in enumerate(lines):
+        last += text.count(b"\n")
+        if line <= last:
+            return index
+        last += 1
+    return len(lines) - 1

@@ -1,0 +1,191 @@
+"""Canonical forms of YANG's built-in types (RFC 7950 section 9).
+
+Only what makes two spellings one value is here: whether a value is *allowed* (ranges, lengths, patterns) is
+libyang's to say. Identities and instance-identifiers are kept in module-name form (RFC 7951 6.8, 6.11), so that a
+stored value never depends on a prefix.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from agent.paths import STEP, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Prefixes = Mapping[str | None, str]
+
+INTEGER_RANGES: Final = {
+    f"{sign}int{bits}": (-(2 ** (bits - 1)) if not sign else 0, 2 ** (bits if sign else bits - 1) - 1)
+    for sign in ("", "u")
+    for bits in (8, 16, 32, 64)
+}
+_INTEGER: Final = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|[0-9]+)")
+_DECIMAL: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+_NAME: Final = re.compile(r"([A-Za-z_][\w.-]*:)?[A-Za-z_][\w.-]*")
+_SPACE: Final = " \t\r\n"
+_DECIMAL_DIGITS: Final = 19
+
+
+@dataclass(frozen=True, slots=True)
+class ValueType:
+    """A leaf's type, resolved: ``base`` is the built-in type's name.
+
+    ``names`` are an enumeration's values, or a bits type's in their order; ``identities`` the ``module:name`` of
+    every identity that an identityref takes; ``members`` a union's types. ``fraction_digits`` is of decimal64.
+    ``module_of`` gives a namespace's module name, ``prefix_of`` a module's prefix and namespace; both are set where
+    values hold prefixes. ``has_prefixes``: a value may name modules, so that written XML must declare prefixes.
+    """
+
+    base: str
+    names: tuple[str, ...] = ()
+    identities: frozenset[str] = frozenset()
+    members: tuple[ValueType, ...] = ()
+    fraction_digits: int = 0
+    module_of: Mapping[str, str] | None = None
+    prefix_of: Mapping[str, tuple[str, str]] | None = None
+    has_prefixes: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        own = self.base in {"identityref", "instance-identifier"}
+        object.__setattr__(self, "has_prefixes", own or any(member.has_prefixes for member in self.members))
+
+    def canonical(self, text: str, prefixes: Prefixes) -> str:
+        """Return the canonical form of a value as it stands in XML. Raises ValueError with a sentence.
+
+        ``prefixes`` are the XML namespace declarations in scope; None is the default namespace.
+        """
+        convert = _CONVERT.get(self.base)
+        return text if convert is None else convert(self, text, prefixes)
+
+
+def _integer(kind: ValueType, text: str, _: Prefixes) -> str:
+    stripped = text.strip(_SPACE)
+    if not _INTEGER.fullmatch(stripped):
+        raise ValueError(f'"{text}" is not an integer')
+    digits = stripped.lstrip("+-")
+    base = 16 if digits[:2].lower() == "0x" else 8 if len(digits) > 1 and digits[0] == "0" else 10
+    try:
+        number = int(stripped, base)
+    except ValueError:
+        raise ValueError(f'"{text}" is not an integer') from None
+    low, high = INTEGER_RANGES[kind.base]
+    if not low <= number <= high:
+        raise ValueError(f'"{text}" is out of the range of {kind.base}, {low}..{high}')
+    return str(number)
+
+
+def _decimal64(kind: ValueType, text: str, _: Prefixes) -> str:
+    stripped = text.strip(_SPACE)
+    if not _DECIMAL.fullmatch(stripped):
+        raise ValueError(f'"{text}" is not a decimal number')
+    sign = "-" if stripped[0] == "-" else ""
+    whole, _dot, fraction = stripped.lstrip("+-").partition(".")
+    whole, fraction = whole.lstrip("0") or "0", fraction.rstrip("0") or "0"
+    digits = kind.fraction_digits
+    if len(fraction) > digits:
+        raise ValueError(f'"{text}" has more than {digits} fraction digits')
+    if len(whole) > _DECIMAL_DIGITS or not -(2**63) <= int(sign + whole + fraction.ljust(digits, "0")) < 2**63:
+        raise ValueError(f'"{text}" is out of the range of decimal64')
+    number = f"{whole}.{fraction}"
+    return number if number == "0.0" else sign + number
+
+
+def _boolean(_kind: ValueType, text: str, _: Prefixes) -> str:
+    if text not in {"true", "false"}:
+        raise ValueError(f'"{text}" is neither true nor false')
+    return text
+
+
+def _empty(_kind: ValueType, text: str, _: Prefixes) -> str:
+    if text.strip(_SPACE):
+        raise ValueError(f'"{text}" stands where there can be no value (type empty)')
+    return ""
+
+
+def _enumeration(kind: ValueType, text: str, _: Prefixes) -> str:
+    if text not in kind.names:
+        raise ValueError(f'"{text}" is none of {", ".join(kind.names)}')
+    return text
+
+
+def _bits(kind: ValueType, text: str, _: Prefixes) -> str:
+    words = text.split()
+    for word in words:
+        if word not in kind.names:
+            raise ValueError(f'"{word}" is none of {", ".join(kind.names)}')
+    if len(set(words)) != len(words):
+        raise ValueError(f'"{text}" names a bit twice')
+    return " ".join(name for name in kind.names if name in words)
+
+
+def _identityref(kind: ValueType, text: str, prefixes: Prefixes) -> str:
+    stripped = text.strip(_SPACE)
+    if not _NAME.fullmatch(stripped):
+        raise ValueError(f'"{text}" is not the name of an identity')
+    prefix, _colon, name = stripped.rpartition(":")
+    namespace = prefixes.get(prefix or None)
+    if namespace is None and prefix:
+        raise ValueError(f'"{text}" has the prefix {prefix}, which is not declared')
+    module = (kind.module_of or {}).get(namespace or "", "")
+    identity = f"{module}:{name}"
+    if identity not in kind.identities:
+        raise ValueError(f'"{text}" is none of {", ".join(sorted(kind.identities))}')
+    return identity
+
+
+def _instance_identifier(kind: ValueType, text: str, prefixes: Prefixes) -> str:
+    stripped = text.strip(_SPACE)
+    if not stripped.startswith("/"):
+        raise ValueError(f'"{text}" is not an instance-identifier')
+    last = ""
+
+    def qualified(match: re.Match[str]) -> str:
+        nonlocal last
+        if match["name"] is None:
+            return quoted(match[0][1:-1])
+        if match["module"] is None:
+            raise ValueError(f'"{text}": every name in an instance-identifier has a prefix')
+        module = (kind.module_of or {}).get(prefixes.get(match["module"], ""))
+        if module is None:
+            raise ValueError(f'"{text}" has the prefix {match["module"]}, which is not declared or of no module')
+        shown = match["name"] if module == last else f"{module}:{match['name']}"
+        if match["before"] == "/":
+            last = module
+        return match["before"] + shown
+
+    return STEP.sub(qualified, stripped)
+
+
+def _union(kind: ValueType, text: str, prefixes: Prefixes) -> str:
+    for member in kind.members:
+        try:
+            return member.canonical(text, prefixes)
+        except ValueError:
+            continue
+    raise ValueError(f'"{text}" is of none of the types that are allowed here')
+
+
+def _binary(_kind: ValueType, text: str, _: Prefixes) -> str:
+    try:
+        return b64encode(b64decode("".join(text.split()), validate=True)).decode()
+    except ValueError:
+        raise ValueError(f'"{text}" is not base64') from None
+
+
+_CONVERT: Final[dict[str, Callable[[ValueType, str, Prefixes], str]]] = {
+    **dict.fromkeys(INTEGER_RANGES, _integer),
+    "decimal64": _decimal64,
+    "boolean": _boolean,
+    "empty": _empty,
+    "enumeration": _enumeration,
+    "bits": _bits,
+    "identityref": _identityref,
+    "instance-identifier": _instance_identifier,
+    "union": _union,
+    "binary": _binary,
+}

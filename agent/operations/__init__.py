@@ -1,0 +1,54 @@
+"""The operations of the protocol: one function per rpc, one table from qualified name to function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from agent import errors
+from agent.errors import NETCONF
+from agent.operations import candidate, configure, retrieve, sessions
+from agent.operations.request import Request, Services, local_name
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from agent.errors import NetconfError
+
+    Operation: TypeAlias = Callable[[Request], bytes | Awaitable[bytes]]
+
+__all__ = ["OPERATIONS", "Request", "Services", "find"]
+
+OPERATIONS: Final[dict[str, Operation]] = {
+    f"{{{NETCONF}}}get": retrieve.get,
+    f"{{{NETCONF}}}get-config": retrieve.get_config,
+    f"{{{NETCONF}}}edit-config": configure.edit_config,
+    f"{{{NETCONF}}}copy-config": configure.copy_config,
+    f"{{{NETCONF}}}delete-config": configure.delete_config,
+    f"{{{NETCONF}}}validate": candidate.validate,
+    f"{{{NETCONF}}}commit": candidate.commit,
+    f"{{{NETCONF}}}discard-changes": candidate.discard_changes,
+    f"{{{NETCONF}}}lock": sessions.lock,
+    f"{{{NETCONF}}}unlock": sessions.unlock,
+    f"{{{NETCONF}}}close-session": sessions.close_session,
+    f"{{{NETCONF}}}kill-session": sessions.kill_session,
+    f"{{{retrieve.MONITORING}}}get-schema": retrieve.get_schema,
+    "{urn:accel-agent:hardware-acceleration}plan": candidate.plan,
+    # scrapli's Netconf puts <validate> and what is in it into the capability's namespace.
+    "{urn:ietf:params:xml:ns:netconf:capability:validate:1.0}validate": candidate.validate,
+    "{urn:ietf:params:netconf:capability:validate:1.0}validate": candidate.validate,
+}
+
+
+def find(request: Request) -> Operation:
+    """Return the function of the operation that is asked for. Raises operation-not-supported, unknown-namespace."""
+    operation = OPERATIONS.get(str(request.element.tag))
+    if operation is None:
+        raise _unknown(request)
+    return operation
+
+
+def _unknown(request: Request) -> NetconfError:
+    namespace, _brace, name = str(request.element.tag).rpartition("}")
+    if namespace.lstrip("{") in {NETCONF, *request.services.model.by_namespace}:
+        return errors.operation_not_supported(f"the operation <{local_name(request.element)}> is not supported")
+    return errors.unknown_namespace(name, namespace.lstrip("{"))

@@ -1,0 +1,107 @@
+"""What an operation gets, and how it reads its parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent import errors
+from agent.datastore import NAMES
+from agent.errors import NETCONF
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from lxml.etree import _Element as Element
+
+    from agent.commit import CommitEngine
+    from agent.datastore import Datastores
+    from agent.model.load import Model
+    from agent.operational import Operational
+    from agent.session import Session, Sessions
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The parts of the agent that operations work on. ``now`` is the time of day."""
+
+    model: Model
+    datastores: Datastores
+    engine: CommitEngine
+    operational: Operational
+    sessions: Sessions
+    capabilities: tuple[str, ...]
+    now: Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One operation asked for by one session."""
+
+    services: Services
+    session: Session
+    element: Element
+
+    def parameters(self, *names: str) -> dict[str, Element]:
+        """Return the operation's parameters by name. Raises unknown-element, unknown-namespace, bad-element.
+
+        A parameter in no namespace is taken for the operation's: a widespread client sends ``<config xmlns="">``.
+        """
+        namespace = str(self.element.tag).rpartition("}")[0].lstrip("{")
+        found: dict[str, Element] = {}
+        for child in self.element:
+            space, _brace, name = str(child.tag).rpartition("}")
+            if space and space.lstrip("{") != namespace:
+                raise errors.unknown_namespace(name, space.lstrip("{"))
+            if name not in names:
+                raise errors.unknown_element(name)
+            if name in found:
+                raise errors.bad_element(name, f"<{name}> is there twice")
+            found[name] = child
+        return found
+
+    def require(self, name: str, *names: str) -> Element:
+        """Return one parameter that must be there, of those that may be (``names``)."""
+        found = self.parameters(name, *names)
+        if name not in found:
+            raise errors.missing_element(name)
+        return found[name]
+
+
+def text(element: Element | None, default: str, *allowed: str) -> str:
+    """Return a parameter's value, white space trimmed. Raises invalid-value, or unknown-element for children."""
+    if element is None:
+        return default
+    if len(element):
+        raise errors.unknown_element(local_name(element[0]))
+    value = (element.text or "").strip()
+    if allowed and value not in allowed:
+        raise errors.invalid_value(f"<{local_name(element)}> is {value!r}, which is none of {', '.join(allowed)}")
+    return value
+
+
+def datastore(element: Element) -> str:
+    """Return which datastore a ``<source>`` or ``<target>`` names. Raises missing-element, invalid-value."""
+    if len(element) == 0:
+        raise errors.missing_element("running or candidate", message=f"<{local_name(element)}> names no datastore")
+    if len(element) > 1:
+        raise errors.bad_element(local_name(element[1]), f"<{local_name(element)}> names more than one datastore")
+    name = local_name(element[0])
+    space = _namespace(element[0])
+    if space not in {"", NETCONF, _namespace(element)}:
+        raise errors.unknown_namespace(name, space)
+    if name in {"startup", "url"}:
+        raise errors.operation_not_supported(f"<{name}> is not supported: the capability :{name} is not offered")
+    if name not in NAMES:
+        raise errors.unknown_element(name, message=f"there is no datastore {name}")
+    return name
+
+
+def local_name(element: Element) -> str:
+    """Return an element's name without its namespace."""
+    return str(element.tag).rpartition("}")[2]
+
+
+def _namespace(element: Element) -> str:
+    return str(element.tag).rpartition("}")[0].lstrip("{")

@@ -1,0 +1,46 @@
+"""lock, unlock, close-session, kill-session (RFC 6241 7.5, 7.6, 7.8, 7.9)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent import errors
+from agent.messages import OK
+from agent.operations.request import datastore, text
+
+if TYPE_CHECKING:
+    from agent.operations.request import Request
+
+
+def lock(request: Request) -> bytes:
+    """Take a datastore's global lock."""
+    name = datastore(request.require("target"))
+    request.services.datastores.lock(name, request.session, request.services.now())
+    return OK
+
+
+def unlock(request: Request) -> bytes:
+    """Give a datastore's global lock back."""
+    name = datastore(request.require("target"))
+    request.services.datastores.unlock(name, request.session)
+    return OK
+
+
+def close_session(request: Request) -> bytes:
+    """Answer ok; the session ends when that is sent."""
+    request.parameters()
+    request.session.closing = True
+    return OK
+
+
+def kill_session(request: Request) -> bytes:
+    """End another session at once."""
+    value = text(request.require("session-id"), "")
+    number = int(value) if value.isascii() and value.isdigit() else 0
+    if number == request.session.id:
+        raise errors.invalid_value("a session can't kill itself: use close-session")
+    other = request.services.sessions.get(number)
+    if other is None:
+        raise errors.invalid_value(f"there is no session {value}")
+    other.end("killed")
+    return OK

@@ -1,0 +1,95 @@
+"""What a configuration takes on this machine: the translators' steps, with services quiesced around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from agent import errors
+from translators.base import Change, Plan, ServiceOwner, TranslatorError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from translators.base import Disturbance, Step, Translator, Tree
+    from translators.host import Host
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """A step, the path of the subtree that wants it, and the service that is interrupted meanwhile, if one is."""
+
+    step: Step
+    owner: str
+    interrupts: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a commit would do: steps over all translators, in order, and remarks."""
+
+    steps: tuple[PlannedStep, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def plan(self) -> Plan:
+        """The steps alone."""
+        return Plan(tuple(planned.step for planned in self.steps), self.notes)
+
+
+def prepare(
+    translators: Sequence[Translator],
+    wanted: Iterable[Translator],
+    before: dict[str, Any] | None,
+    after: dict[str, Any],
+    host: Host,
+) -> Prepared:
+    """Return the steps from one configuration to another, both RFC 7951 data with defaults. Touches nothing.
+
+    ``wanted`` are the translators to ask, in order; ``before`` is None at start-up. Raises NetconfError.
+    """
+    steps: list[PlannedStep] = []
+    notes: list[str] = []
+    try:
+        for translator in wanted:
+            old = None if before is None else subtree(before, translator.path)
+            plan = translator.prepare(Change(old, subtree(after, translator.path)), host)
+            steps += [PlannedStep(step, translator.path) for step in plan.steps]
+            notes += plan.notes
+        for translator in translators:
+            if isinstance(translator, ServiceOwner):
+                steps = _surrounded(translator, steps, notes, host)
+    except TranslatorError as error:
+        raise errors.operation_failed(error.message, app_tag=error.app_tag, path=error.path) from error
+    return Prepared(tuple(steps), tuple(dict.fromkeys(notes)))
+
+
+def subtree(data: dict[str, Any], path: str) -> Tree:
+    """Return the part of RFC 7951 data at a path of containers; empty where it is not there."""
+    for name in path.strip("/").split("/"):
+        data = data.get(name, {})
+    return data
+
+
+def _surrounded(owner: ServiceOwner, steps: list[PlannedStep], notes: list[str], host: Host) -> list[PlannedStep]:
+    """Return the steps with a service's quiesce and resume steps around those that disturb it."""
+    disturbing = [n for n, planned in enumerate(steps) if _disturbs(planned.step, owner.service)]
+    if not disturbing:
+        return steps
+    begin, end = disturbing[0], disturbing[-1] + 1
+    disturbances = tuple(d for planned in steps[begin:end] if (d := _disturbs(planned.step, owner.service)))
+    first, last = owner.around(disturbances, host)
+    notes += [*first.notes, *last.notes]
+    if not first and not last:
+        return steps
+    path = steps[begin].owner
+    around = [
+        *(PlannedStep(step, path) for step in first.steps),
+        *steps[begin:end],
+        *(PlannedStep(step, path) for step in last.steps),
+    ]
+    return [*steps[:begin], *(replace(planned, interrupts=owner.service) for planned in around), *steps[end:]]
+
+
+def _disturbs(step: Step, service: str) -> Disturbance | None:
+    return step.disturbs if step.disturbs is not None and step.disturbs.service == service else None

@@ -1,0 +1,240 @@
+"""The settings file: parsed once, at start, into frozen values; what can't be honoured is refused."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from agent.settings_values import (
+    AUTO,
+    LARGEST_PORT,
+    MIB,
+    Address,
+    Control,
+    list_of,
+    only,
+    parse_address,
+    parse_control,
+    parse_mode,
+    parse_name,
+    parse_path,
+    parse_size,
+    parse_socket,
+    parse_user_pattern,
+    within,
+)
+from agent.toml_lines import KeyPath, key_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+__all__ = [
+    "DEFAULT_PATH",
+    "Address",
+    "Control",
+    "Datastore",
+    "Ipsec",
+    "Limits",
+    "Listen",
+    "Settings",
+    "SettingsError",
+    "Ssh",
+    "StartError",
+    "load",
+    "parse_address",
+]
+
+DEFAULT_PATH: Final = Path("/etc/accel-agent/agent.toml")
+LARGEST_FILE: Final = MIB
+_DAY: Final = 86400
+
+
+class StartError(Exception):
+    """The agent can't start. The text is one sentence: what is wrong, where, and what to do about it."""
+
+
+class SettingsError(StartError):
+    """The settings file can't be used. The text names file, line and key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """Where clients connect.
+
+    ``unix`` is None for no local socket; ``unix_mode`` are its permission bits, to which ``unix_group`` adds
+    reading and writing for that group.
+    """
+
+    ssh: tuple[Address, ...] = (Address("0.0.0.0", 830), Address("::", 830))  # noqa: S104 - RFC 6242
+    unix: Path | None = Path("/run/accel-agent/netconf.sock")
+    unix_mode: int = 0o600
+    unix_group: str | None = None
+    tls: tuple[Address, ...] = ()
+    call_home: tuple[Address, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ssh:
+    """The SSH server: key files, ``%u`` for the user's name, and seconds between keep-alives (0: none)."""
+
+    host_keys: tuple[Path, ...] = (Path("/var/lib/accel-agent/ssh_host_ed25519_key"),)
+    authorized_keys: str = "/etc/accel-agent/authorized_keys/%u"
+    password_authentication: Literal["off"] = "off"  # noqa: S105 - whether, not which
+    keepalive: int = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What clients may take of the server. Sizes are bytes, times seconds; an ``idle_timeout`` of 0 is none.
+
+    ``sessions_per_connection`` counts the channels of an SSH connection; ``pending_connections`` counts, on
+    each address, the SSH connections that have no session, which end after ``login_timeout``.
+    """
+
+    sessions: int = 256
+    sessions_per_user: int = 64
+    sessions_per_connection: int = 16
+    message_size: int = 16 * MIB
+    hello_timeout: int = 10
+    idle_timeout: int = 0
+    login_timeout: int = 30
+    pending_connections: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Datastore:
+    """How running is kept: ``running`` makes each commit durable."""
+
+    persistence: Literal["running"] = "running"
+
+
+@dataclass(frozen=True, slots=True)
+class Ipsec:
+    """Who starts and stops IPsec; paths are the managed machine's."""
+
+    control: Control = AUTO
+    vici: str = "/run/charon.vici"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that the settings file says; without arguments the built-in defaults."""
+
+    listen: Listen = Listen()
+    ssh: Ssh = Ssh()
+    limits: Limits = Limits()
+    datastore: Datastore = Datastore()
+    ipsec: Ipsec = Ipsec()
+
+
+_SECTIONS: Final[Mapping[str, tuple[Callable[..., Any], Mapping[str, Callable[[object], Any]]]]] = {
+    "listen": (
+        Listen,
+        {
+            "ssh": list_of(parse_address),
+            "unix": parse_socket,
+            "unix-mode": parse_mode,
+            "unix-group": parse_name,
+            "tls": only((), instead_of="NETCONF over TLS"),
+            "call-home": only((), instead_of="call home"),
+        },
+    ),
+    "ssh": (
+        Ssh,
+        {
+            "host-keys": list_of(parse_path, at_least=1),
+            "authorized-keys": parse_user_pattern,
+            "password-authentication": only("off", instead_of="password authentication by PAM"),
+            "keepalive": within(0, _DAY),
+        },
+    ),
+    "limits": (
+        Limits,
+        {
+            "sessions": within(1, LARGEST_PORT),
+            "sessions-per-user": within(1, LARGEST_PORT),
+            "sessions-per-connection": within(1, LARGEST_PORT),
+            "message-size": within(4096, 1024 * MIB, parse=parse_size),
+            "hello-timeout": within(1, 3600),
+            "idle-timeout": within(0, 30 * _DAY),
+            "login-timeout": within(1, 3600),
+            "pending-connections": within(1, LARGEST_PORT),
+        },
+    ),
+    "datastore": (Datastore, {"persistence": only("running", instead_of="a :startup datastore")}),
+    "ipsec": (
+        Ipsec,
+        {"control": parse_control, "vici": only("/run/charon.vici", instead_of="another VICI socket")},
+    ),
+}
+"""Each section's class, and the parser of each key; the field has the key's name with ``_`` for ``-``."""
+
+
+def load(path: Path | None) -> Settings:
+    """Return the settings of a TOML file, or the defaults where ``path`` is None. Raises SettingsError."""
+    if path is None:
+        return Settings()
+    text = _read(path)
+    document = _parse(text, path)
+    refuse = _Refusal(path, key_lines(text))
+    sections: dict[str, Any] = {}
+    for name, table in document.items():
+        if name not in _SECTIONS:
+            raise refuse((name,), f"there is no such section{_nearest(name, _SECTIONS)}")
+        if not isinstance(table, dict):
+            raise refuse((name,), f"is a section: write [{name}] and its keys below")
+        make, parsers = _SECTIONS[name]
+        values: dict[str, Any] = {}
+        for key, value in table.items():
+            if key not in parsers:
+                raise refuse((name, key), f"[{name}] has no such key{_nearest(key, parsers)}")
+            try:
+                values[key.replace("-", "_")] = parsers[key](value)
+            except ValueError as exc:
+                raise refuse((name, key), str(exc)) from None
+        sections[name] = make(**values)
+    return Settings(**sections)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Makes the error for a key: file, line where it stands, key, problem."""
+
+    path: Path
+    lines: Mapping[KeyPath, int]
+
+    def __call__(self, key: KeyPath, problem: str) -> SettingsError:
+        # A key of an inline table stands where the table does.
+        line = next((self.lines[key[:n]] for n in range(len(key), 0, -1) if key[:n] in self.lines), None)
+        where = f"{self.path}:{line}" if line else str(self.path)
+        return SettingsError(f"{where}: {'.'.join(key)}: {problem}")
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except OSError as exc:
+        raise SettingsError(f"cannot read the settings file {path}: {exc.strerror}") from None
+    if len(data) > LARGEST_FILE:
+        raise SettingsError(f"{path} is larger than {LARGEST_FILE} bytes: it can't be a settings file")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as exc:
+        line = data.count(b"\n", 0, exc.start) + 1
+        raise SettingsError(f"{path}:{line}: is not UTF-8 text: save it as UTF-8") from None
+
+
+def _parse(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as exc:
+        raise SettingsError(f"{path} is not TOML: {exc}") from None
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    found = difflib.get_close_matches(name, known, n=1)
+    return f": did you mean {found[0]}?" if found else f": there are {', '.join(known)}"

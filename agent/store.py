@@ -1,0 +1,148 @@
+"""What survives the process: running, and the journal of a commit that is under way. Whole or not at all."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from lxml import etree
+
+from agent import edit
+from agent.errors import NETCONF, NetconfError
+from agent.settings import StartError
+from agent.tree import Node
+from translators.plans import decode, encode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agent.model.load import Model
+    from translators.base import Plan
+
+_HEAD: Final = f'<?xml version="1.0" encoding="UTF-8"?>\n<config xmlns="{NETCONF}">'.encode()
+_TAIL: Final = b"</config>\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """A commit that was begun: its plan, and the digest of the running configuration that it leads to.
+
+    The digest is empty where running stays as it is: such a plan is always undone.
+    """
+
+    plan: Plan
+    digest: str
+
+
+class Store:
+    """The state directory; one agent at a time has it. Raises StartError when it can't be used."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._running = folder / "running.xml"
+        self._journal = folder / "journal.json"
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = os.open(folder / "agent.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StartError(
+                f"{folder}: the state directory can't be written: {error.strerror}: "
+                "make it the agent's, or name another with --state-dir"
+            ) from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StartError(
+                f"{folder}: another accel-agent uses this state directory: stop it, or name another with --state-dir"
+            ) from error
+
+    @property
+    def program_lock(self) -> Path:
+        """The file that is locked while a program of the machine runs."""
+        return self._folder / "programs.lock"
+
+    def close(self) -> None:
+        """Let another agent have the directory."""
+        os.close(self._lock)
+
+    def load(self, model: Model) -> Node | None:
+        """Return running as it was stored; None when nothing was ever stored."""
+        try:
+            text = self._running.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StartError(f"{self._running}: running can't be read: {error.strerror}") from error
+        try:
+            config = etree.fromstring(text, etree.XMLParser(resolve_entities=False, no_network=True))
+            return edit.apply(Node(model.root), edit.parse(model, config, "merge"))
+        except (etree.XMLSyntaxError, NetconfError) as error:
+            raise StartError(
+                f"{self._running}: running can't be used: {error}: mend the file, or move it away to begin anew"
+            ) from error
+
+    def save(self, root: Node) -> None:
+        """Make running durable. Raises OSError."""
+        self._write(self._running, _document(root))
+
+    def begin(self, plan: Plan, root: Node | None) -> None:
+        """Note what is about to be done to the machine, before it is; None: running stays as it is. Raises OSError."""
+        digest = _digest(_document(root)) if root is not None else ""
+        content = {"digest": digest, "plan": json.loads(encode(plan))}
+        self._write(self._journal, json.dumps(content).encode())
+
+    def end(self) -> None:
+        """Note that nothing is under way any more."""
+        self._journal.unlink(missing_ok=True)
+        self._sync_folder()
+
+    def unfinished(self) -> Journal | None:
+        """Return the commit that an earlier agent began and did not end; None when running holds its result."""
+        try:
+            content = json.loads(self._journal.read_bytes())
+            journal = Journal(decode(json.dumps(content["plan"])), str(content["digest"]))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StartError(
+                f"{self._journal}: the record of a broken-off commit can't be used: {error}: "
+                "look at the machine (accel-agent doctor), then remove the file"
+            ) from error
+        stored = self._running.read_bytes() if self._running.exists() else b""
+        if _digest(stored) == journal.digest:
+            self.end()
+            return None
+        return journal
+
+    def _write(self, path: Path, content: bytes) -> None:
+        new = path.with_name(f".{path.name}.new")
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(path)
+        except OSError:
+            new.unlink(missing_ok=True)
+            raise
+        self._sync_folder()
+
+    def _sync_folder(self) -> None:
+        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _document(root: Node) -> bytes:
+    return _HEAD + root.xml() + _TAIL
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

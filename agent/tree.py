@@ -1,0 +1,213 @@
+"""The data tree: immutable, schema-aware, shared between datastores.
+
+An edit makes new nodes along the path to what it changes and keeps all others, so a snapshot of a datastore is a
+reference, two equal subtrees are mostly the same object, and the XML of a subtree that did not change is never
+written again.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from agent.paths import prefix_all, step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agent.model.schema import SchemaNode
+    from agent.model.values import ValueType
+
+Key: TypeAlias = tuple[str, ...]
+Children: TypeAlias = "dict[SchemaNode, Node | dict[Key, Node]]"
+
+_NONE: Final[Children] = {}
+_REFERENCES: Final = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\r", "&#13;"))
+_NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Node:
+    """One data node. Leafs have a ``value`` (canonical, module-name form); all others have ``children``.
+
+    Children are by schema node: one node, or for lists and leaf-lists a dict from key to entry, in order. A leaf-list
+    entry's key is its value; entries of a state list without keys are numbered. Never change a node: make another.
+    """
+
+    __slots__ = ("_xml", "children", "schema", "value")
+
+    def __init__(self, schema: SchemaNode, value: str | None = None, children: Children | None = None) -> None:
+        self.schema = schema
+        self.value = value
+        self.children: Children = _NONE if children is None else children
+        self._xml: bytes | None = None
+
+    def one(self, schema: SchemaNode) -> Node | None:
+        """Return the child that is neither a list nor a leaf-list."""
+        found = self.children.get(schema)
+        return found if isinstance(found, Node) else None
+
+    def entries(self, schema: SchemaNode) -> Mapping[Key, Node]:
+        """Return a list's or leaf-list's entries by key."""
+        found = self.children.get(schema)
+        return found if isinstance(found, dict) else {}
+
+    def key(self) -> Key:
+        """Return a list entry's keys, or a leaf-list entry's value."""
+        if self.schema.kind == "leaf-list":
+            return (self.value or "",)
+        return tuple((leaf.value or "") if (leaf := self.one(key)) else "" for key in self.schema.keys)
+
+    def all(self) -> Iterator[Node]:
+        """Yield every child: keys first, then in schema order, entries in their order."""
+        for schema in sorted(self.children, key=_index):
+            child = self.children[schema]
+            if isinstance(child, Node):
+                yield child
+            else:
+                yield from child.values()
+
+    def find(self, *names: str) -> Node | None:
+        """Return a descendant by member names, through containers only."""
+        node = self
+        for name in names:
+            schema = node.schema.member(name)
+            child = node.one(schema) if schema is not None else None
+            if child is None:
+                return None
+            node = child
+        return node
+
+    def with_children(self, children: Children) -> Node:
+        """Return a node like this one with other children."""
+        return Node(self.schema, None, children)
+
+    def xml(self) -> bytes:
+        """Return the node as XML; for a root, its children one after the other. The result is kept."""
+        if self._xml is None:
+            schema = self.schema
+            if schema.is_leaf:
+                self._xml = _leaf_xml(schema, self.value or "")
+            elif schema.kind == "root":
+                self._xml = b"".join(self._content())
+            else:
+                self._xml = b"".join([schema.open_tag, *self._content(), schema.close_tag])
+        return self._xml
+
+    def _content(self) -> list[bytes]:
+        content: list[bytes] = []
+        for schema in sorted(self.children, key=_index):
+            child = self.children[schema]
+            if isinstance(child, Node):
+                content.append(child.xml())
+            else:
+                content += [entry._xml or entry.xml() for entry in child.values()]  # noqa: SLF001 - of this class
+        return content
+
+
+def instance_path(parent: str, schema: SchemaNode, key: Key = ()) -> str:
+    """Return a child's instance path in module-name form, given its parent's ("" for the root)."""
+    names = (".",) if schema.kind == "leaf-list" and key else tuple(leaf.name for leaf in schema.keys)
+    return parent + step(schema.qualified, zip(names, key, strict=False))
+
+
+def from_json(schema: SchemaNode, data: Any) -> Node:  # noqa: ANN401 - RFC 7951 data
+    """Return a container, list entry or leaf made of RFC 7951 data; the data comes from this program and is trusted.
+
+    Raises KeyError for a member that the schema lacks. Characters that XML can't hold become U+FFFD.
+    """
+    if schema.is_leaf:
+        return Node(schema, _value(data))
+    children: Children = {}
+    for name, value in data.items():
+        child = schema.member(name)
+        if child is None:
+            raise KeyError(f"{schema.path}/{name}")
+        if child.is_entry:
+            nodes = [from_json(child, item) for item in value]
+            if child.keys or child.kind == "leaf-list":
+                children[child] = {node.key(): node for node in nodes}
+            else:
+                children[child] = {(str(number),): node for number, node in enumerate(nodes)}
+        else:
+            children[child] = from_json(child, value)
+    return Node(schema, None, children)
+
+
+def merge(first: Node, second: Node) -> Node:
+    """Return both in one; where both have a leaf, the second's counts. System-ordered lists come out sorted by key."""
+    if first is second or first.schema.is_leaf:
+        return second
+    children: Children = dict(first.children)
+    for schema, child in second.children.items():
+        mine = children.get(schema)
+        if mine is None:
+            children[schema] = child
+        elif isinstance(child, Node) and isinstance(mine, Node):
+            children[schema] = merge(mine, child)
+        elif isinstance(child, dict) and isinstance(mine, dict):
+            children[schema] = _merge_entries(schema, mine, child)
+    return Node(first.schema, None, children)
+
+
+def escape(text: str) -> str:
+    """Return character data as XML; carriage returns survive the reader's line-end handling (XML 2.11)."""
+    for character, reference in _REFERENCES:
+        if character in text:
+            text = text.replace(character, reference)
+    return text
+
+
+def cleaned(text: str) -> str:
+    """Return text in which what XML 1.0 can't hold is replaced by U+FFFD (XML 2.2)."""
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def _merge_entries(schema: SchemaNode, first: dict[Key, Node], second: dict[Key, Node]) -> dict[Key, Node]:
+    merged = dict(first)
+    for key, entry in second.items():
+        merged[key] = merge(first[key], entry) if key in first else entry
+    return merged if schema.user_ordered else dict(sorted(merged.items()))
+
+
+def _index(schema: SchemaNode) -> int:
+    return schema.index
+
+
+def _value(data: Any) -> str:  # noqa: ANN401 - RFC 7951 data
+    if data is True:
+        return "true"
+    if data is False:
+        return "false"
+    if isinstance(data, list):
+        return ""
+    return cleaned(str(data))
+
+
+def _leaf_xml(schema: SchemaNode, value: str) -> bytes:
+    if not value:
+        return schema.open_tag[:-1] + b"/>"
+    if schema.kind in {"anydata", "anyxml"}:
+        return b"".join([schema.open_tag, value.encode(), schema.close_tag])
+    kind = schema.type
+    if kind is None or not kind.has_prefixes:
+        return b"".join([schema.open_tag, escape(value).encode(), schema.close_tag])
+    declarations, text = _prefixed(kind, value)
+    return b"".join([schema.open_tag[:-1], declarations.encode(), b">", escape(text).encode(), schema.close_tag])
+
+
+def _prefixed(kind: ValueType, value: str) -> tuple[str, str]:
+    """Return the namespace declarations that a value needs, and the value with prefixes."""
+    if kind.base == "union":
+        for member in kind.members:
+            if member.has_prefixes and (member.base != "identityref" or value in member.identities):
+                return _prefixed(member, value)
+        return "", value
+    known = kind.prefix_of or {}
+    if kind.base == "identityref":
+        module, _colon, name = value.partition(":")
+        modules: tuple[str, ...] = (module,)
+        value = f"{known[module][0]}:{name}" if module in known else value
+    else:
+        value, modules = prefix_all(value, lambda module: known[module][0] if module in known else module)
+    spaces = [known[module] for module in modules if module in known]
+    return "".join(f' xmlns:{prefix}="{namespace}"' for prefix, namespace in spaces), value

@@ -1,0 +1,243 @@
+"""The command itself: help, usage, what it loads, completion, and outputs that can't be written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import agent
+from agent import cli
+from agent.cli.connection import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Gateway, Result
+
+    Run = Callable[..., Result]
+
+COMMANDS = [
+    ("serve",),
+    ("demo",),
+    ("simulate",),
+    ("show",),
+    ("show", "qat"),
+    ("show", "qat", "status"),
+    ("show", "qat", "device"),
+    ("show", "qat", "interrupts"),
+    ("show", "cpu"),
+    ("set",),
+    ("delete",),
+    ("plan",),
+    ("commit",),
+    ("discard",),
+    ("save",),
+    ("completion",),
+]
+
+
+def exit_of(*words: str) -> int:
+    """Return the exit status of a command that argparse ends."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(words)
+    assert isinstance(caught.value.code, int)
+    return caught.value.code
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_help_has_examples(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    assert exit_of(*words, "--help") == 0
+
+    text = capsys.readouterr().out
+    assert f"usage: accel-agent {' '.join(words)} " in text
+    assert f"accel-agent {' '.join(words)}" in text.partition("\nexamples:\n")[2]
+
+
+def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_of("--help") == 0
+
+    text = capsys.readouterr().out
+    assert {words[0] for words in COMMANDS} <= {line.split()[0] for line in text.splitlines() if line.strip()}
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_of("--version") == 0
+    assert capsys.readouterr().out == f"accel-agent {agent.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("", "the following arguments are required: COMMAND"),
+        ("sow qat", "invalid choice: 'sow'"),
+        ("show", "the following arguments are required: SUBJECT"),
+        ("show qat flows", "invalid choice: 'flows'"),
+        ("show qat device qat_dev0", "the following arguments are required: view"),
+        ("show qat device qat_dev0 counters", "invalid choice: 'counters'"),
+        ("show qat --format yaml", "invalid choice: 'yaml'"),
+        ("show cpu --host a --unix-socket b", "--host and --unix-socket exclude each other"),
+        ("show cpu --port 830", "--port is for SSH: give --host too"),
+        ("plan --password-file x", "--password-file is for SSH: give --host too"),
+        ("show cpu --accept-new-host-key", "--accept-new-host-key is for SSH: give --host too"),
+        ("show cpu --host a --port 0", "argument --port: '0' is no number from 1 to 65535"),
+        ("show cpu --host a --port 65536", "argument --port: '65536' is no number from 1 to 65535"),
+        ("show cpu --host -a", "expected one argument"),
+        ("show cpu --host=-a", "argument --host: '-a' is no host name and no IP address"),
+        ("show cpu --timeout 0", "argument --timeout: '0' is no number from 1 to 86400"),
+        ("set", "the following arguments are required: WORD"),
+        ("commit --confirmed 0", "argument --confirmed: '0' is no number from 1 to "),
+        ("commit --confirmed 9 --persist-id x", "not allowed with argument --confirmed"),
+    ],
+)
+def test_wrong_usage_is_2(capsys: pytest.CaptureFixture[str], words: str, problem: str) -> None:
+    assert exit_of(*words.split()) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_wrong_words_of_set_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_of("set", "qat", "enable", "true") == 2
+    assert capsys.readouterr().err == "accel-agent: qat has no 'enable': did you mean enabled?\n"
+
+
+def test_an_ipv6_address_may_be_in_brackets() -> None:
+    parser = cli._parser(("show",))
+    options = parser.parse_args(["show", "cpu", "--host", "[2001:db8::7]"])
+
+    assert options.host == "2001:db8::7"
+    assert str(Target(host=options.host, port=8300)) == "2001:db8::7 port 8300"
+
+
+def test_show_does_not_wait_for_what_it_does_not_need(gateway: Gateway) -> None:
+    script = "import sys; from agent import cli; print(cli.main(sys.argv[1:])); print(*sys.modules)"
+    result = subprocess.run(
+        [sys.executable, "-c", script, "show", "qat", "status", "--unix-socket", gateway.ready["unix_socket"]],
+        cwd=gateway.home,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+
+    *_, status, modules = result.stdout.splitlines()
+    assert status == "0"
+    assert "ncclient" in modules.split()
+    heavy = {"asyncio", "asyncssh", "oopt_gnpy_libyang", "paramiko", "pyang", "agent.app", "agent.model", "simulator"}
+    assert not heavy & set(modules.split())
+
+
+def completed(line: str, home: Path) -> list[str]:
+    """Return what the shell is offered at the end of a command line."""
+    answer = home / "answer"
+    subprocess.run(
+        [sys.executable, "-m", "agent"],
+        cwd=home,
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "_ARGCOMPLETE": "1",
+            "_ARGCOMPLETE_IFS": "\n",
+            "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
+            "COMP_LINE": line,
+            "COMP_POINT": str(len(line)),
+            "COMP_TYPE": "9",
+        },
+        capture_output=True,
+        timeout=30,
+        check=True,
+    )
+    return [word.strip() for word in answer.read_text().split("\n") if word.strip()]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("accel-agent s", ["serve", "simulate", "show", "set", "save"]),
+        ("accel-agent show ", ["qat", "cpu"]),
+        ("accel-agent show qat ", ["status", "device", "interrupts"]),
+        ("accel-agent show qat device x ", ["config", "flows"]),
+        ("accel-agent show qat --format ", ["table", "json", "xml"]),
+        ("accel-agent show qat --form", ["--format"]),
+        ("accel-agent plan --source r", ["running"]),
+        ("accel-agent set ", ["qat"]),
+        ("accel-agent set qat h", ["health"]),
+        ("accel-agent set qat enabled ", ["true", "false"]),
+        ("accel-agent delete qat device 0000:3d:00.0 section SSL c", ["cy-instances", "core-affinity"]),
+        # There is no agent to ask.
+        ("accel-agent show qat device ", []),
+    ],
+)
+def test_the_shell_completes(tmp_path: Path, line: str, words: list[str]) -> None:
+    assert completed(line, tmp_path) == words
+
+
+def test_the_shell_completes_devices(gateway: Gateway, tmp_path: Path) -> None:
+    socket = gateway.ready["unix_socket"]
+
+    assert completed(f"accel-agent show qat --unix-socket {socket} device ", tmp_path) == ["0000:3d:00.0"]
+    assert completed(f"accel-agent set --unix-socket {socket} qat device ", tmp_path) == ["0000:3d:00.0"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_its_own_lines(capsys: pytest.CaptureFixture[str], shell: str) -> None:
+    assert cli.main(["completion", shell]) == 0
+
+    text = capsys.readouterr().out
+    assert "accel-agent" in text
+    program = shutil.which(shell)
+    if program is not None:
+        subprocess.run([program, "-n"], input=text, text=True, check=True)
+
+
+def test_the_command_is_marked_for_completion() -> None:
+    # argcomplete's global completion looks no further than this.
+    assert b"PYTHON_ARGCOMPLETE_OK" in (Path(agent.__path__[0]) / "__main__.py").read_bytes()[:1024]
+
+
+def shell(gateway: Gateway, script: str) -> Result:
+    """Run a line of a shell in which ``$SHOW`` is the show command and its connection."""
+    show = f"{sys.executable} -m agent show --unix-socket {gateway.ready['unix_socket']} --format json"
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {script}"],
+        cwd=gateway.home,
+        env={"PATH": os.environ["PATH"], "SHOW": show},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+@pytest.mark.needs("bash")
+def test_a_reader_that_has_gone_is_no_fault(gateway: Gateway) -> None:
+    result = shell(gateway, "$SHOW qat | true")
+
+    assert (result.returncode, result.stderr) == (1, "")
+
+
+@pytest.mark.needs("bash")
+def test_a_full_disk_is_told(gateway: Gateway) -> None:
+    result = shell(gateway, "$SHOW qat > /dev/full")
+
+    assert (result.returncode, result.stderr) == (1, "accel-agent: [Errno 28] No space left on device\n")
+
+
+def test_a_fault_of_the_program_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_options: object) -> int:
+        raise KeyError("a\nb")
+
+    monkeypatch.setattr("agent.cli.completion._run", broken)
+
+    assert cli.main(["completion", "bash"]) == 1
+    assert capsys.readouterr().err == (
+        "accel-agent: a fault of this program (KeyError: 'a\\nb'): report it with what --debug shows\n"
+    )
+    with pytest.raises(KeyError):
+        cli.main(["--debug", "completion", "bash"])
