@@ -27,7 +27,13 @@ def capabilities(modules: list[Module], content_id: str, library_revision: str) 
     """
     library = urlencode({"revision": library_revision, "content-id": content_id})
     listed = tuple(_module(m) for m in modules if m.implemented and m.yang_version == "1")
-    return (*_PROTOCOL, f"urn:ietf:params:netconf:capability:yang-library:1.1?{library}", *listed)
+    older = urlencode({"revision": library_revision, "module-set-id": content_id})
+    return (
+        *_PROTOCOL,
+        f"urn:ietf:params:netconf:capability:yang-library:1.0?{older}",
+        f"urn:ietf:params:netconf:capability:yang-library:1.1?{library}",
+        *listed,
+    )
 
 
 def _module(module: Module) -> str:

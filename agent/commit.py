@@ -109,6 +109,8 @@ class CommitEngine:
                 log.error("%s can't be refreshed: %s", owner.service, error.message)  # noqa: TRY400
             except PlanFailedError as failure:
                 log.error("%s", "; ".join([str(failure), *unwind(failure.undo, self._host)]))  # noqa: TRY400
+            except OSError as error:
+                log.error("%s is not refreshed: the state directory can't be written: %s", owner.service, error)  # noqa: TRY400
 
     def _journaled(self, plan: Plan) -> None:
         """Carry out a plan that does not move running. Raises PlanFailedError, OSError."""
@@ -117,7 +119,18 @@ class CommitEngine:
             try:
                 apply(plan, self._host)
             finally:
-                self._store.end()
+                self._over()
+
+    def _over(self) -> None:
+        """Remove the record of what was done, or undone.
+
+        One that stays is no failure of that: its successor replaces it, or a successor of this agent finds that it
+        led to running, or undoes what is undone already.
+        """
+        try:
+            self._store.end()
+        except OSError as error:
+            log.error("the record of a commit that is over can't be removed: %s", error)  # noqa: TRY400
 
     def _carry_out(self, root: Node) -> None:
         prepared = self._prepare(root)
@@ -137,7 +150,7 @@ class CommitEngine:
             raise self._undone(plan, undo, said) from error
         finally:
             if plan:
-                self._store.end()
+                self._over()
 
     def _undone(self, plan: Plan, undo: Plan, said: str, *, path: str | None = None) -> NetconfError:
         """Undo what was done and return the error that says so, with the state that the machine is in now."""
@@ -158,7 +171,7 @@ class CommitEngine:
             log.warning("an earlier commit was broken off: undoing %d steps", len(journal.plan.steps))
             for failure in unwind(undo_of(journal.plan.steps), self._host):
                 log.error("undoing a broken-off commit: %s", failure)
-            self._store.end()
+            self._over()
         root = self._datastores.running
         try:
             prepared = self._prepare(root, booting=True)

@@ -29,7 +29,8 @@ class Filter:
     A content match node has the canonical value ``match``; a selection node is ``whole``; any other is a containment
     node and has ``children``: those that the schema knows. ``narrow``: not all of the element's children are content
     match nodes, so that what matches is not taken whole. ``number`` is the element's among its siblings: filters of
-    one element, which without a namespace can fit several schema nodes, are alternatives.
+    one element, which without a namespace can fit several schema nodes, are alternatives. ``required`` is what leafs
+    must be for anything to be selected; alternatives are left out.
     """
 
     schema: SchemaNode
@@ -38,6 +39,7 @@ class Filter:
     children: list[Filter] = field(default_factory=list)
     whole: bool = False
     narrow: bool = True
+    required: dict[SchemaNode, str] = field(default_factory=dict)
 
 
 def compile_subtree(element: Element, root: SchemaNode) -> list[Filter]:
@@ -75,8 +77,7 @@ def _selection(filters: Sequence[Filter]) -> Selection:
 def _branch(one: Filter) -> Branch:
     if one.whole or one.match is not None:
         return Branch(one.schema.name, (), ALL)
-    elements = Counter(f.number for f in one.children)
-    matches = tuple((f.schema.name, f.match) for f in one.children if f.match is not None and elements[f.number] == 1)
+    matches = tuple((leaf.name, match) for leaf, match in one.required.items())
     return Branch(one.schema.name, matches, _selection(one.children) if one.narrow else ALL)
 
 
@@ -104,9 +105,11 @@ def _compile(element: Element, schema: SchemaNode, number: int) -> Filter:
         return Filter(schema, number, whole=True)
     children = _compile_children(element, schema)
     matches = {n for n, child in enumerate(element) if _is_match(child)}
-    if matches - {child.number for child in children}:
-        return Filter(schema, number)  # a leaf that the schema does not know has no value that is equal
-    return Filter(schema, number, children=children, narrow=len(matches) < len(element))
+    if matches - {child.number for child in children if child.match is not None}:
+        return Filter(schema, number)  # what the schema does not know as a leaf has no value that is equal
+    fits = Counter(child.number for child in children)
+    required = {c.schema: c.match for c in children if c.match is not None and fits[c.number] == 1}
+    return Filter(schema, number, children=children, narrow=len(matches) < len(element), required=required)
 
 
 def _is_match(element: Element) -> bool:
@@ -199,6 +202,5 @@ def _key(one: Filter) -> Key | None:
     """Return the key of the only entry that a filter can select; None where it gives not all of it."""
     if one.schema.kind == "leaf-list":
         return None if one.match is None else (one.match,)
-    matches = {child.schema: child.match for child in one.children if child.match is not None}
-    key = tuple(match for leaf in one.schema.keys if (match := matches.get(leaf)) is not None)
+    key = tuple(match for leaf in one.schema.keys if (match := one.required.get(leaf)) is not None)
     return key if key and len(key) == len(one.schema.keys) else None

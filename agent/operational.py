@@ -75,7 +75,7 @@ class Operational:
         if filters is None:
             return tree
         selected = subtree.apply(tree, filters)
-        if faults and not selected.children:
+        if faults and not _says_anything(selected):
             raise errors.operation_failed(faults[0].message, path=faults[0].path)
         return selected
 
@@ -110,6 +110,13 @@ class Operational:
         for path, message in sorted(now - self._logged):
             log.warning("%s: %s", path, message)
         self._logged |= now
+
+
+def _says_anything(node: Node) -> bool:
+    """Return whether there is more below a node than the keys that a filter names."""
+    return any(
+        child.schema not in node.schema.keys and (child.schema.is_leaf or _says_anything(child)) for child in node.all()
+    )
 
 
 def _wrap(path: str, tree: Tree) -> Tree:

@@ -116,7 +116,7 @@ class NetconfSession:
                 handled += 1
                 if self._busy is not None or self._write_paused or self._ending is not None:
                     break
-                if handled == _TURN:
+                if handled == _TURN and not self._eof:
                     self._loop.call_soon(self._next_turn)
                     break
             self._flush()

@@ -268,9 +268,7 @@ def test_configuration_is_accepted(schema: Any, body: str) -> None:
 
 
 @pytest.mark.parametrize(("body", "app_tag", "path", "message"), REFUSED)
-def test_configuration_is_refused(
-    schema: Any, body: str, app_tag: str | None, path: str, message: str
-) -> None:
+def test_configuration_is_refused(schema: Any, body: str, app_tag: str | None, path: str, message: str) -> None:
     schema.clean_all_errors()
     with pytest.raises(libyang.Error):
         _configure(schema, body)

@@ -99,9 +99,14 @@ def _parse(search: str, texts: list[tuple[str, str]]) -> tuple[Any, list[Any]]:
         context.search_module(None, name)
     main = []
     for file, text in texts:
-        module = context.add_module(file, text)
+        try:
+            module = context.add_module(file, text)
+        except Exception as error:
+            raise StartError(f"{file}: no YANG module: {error}: correct the module") from error  # pyang gave up
         if module is None:
-            raise StartError(f"{_first_error(context) or file + ': not a YANG module'}: correct the module")
+            raise StartError(f"{_first_error(context) or file + ': no YANG module'}: correct the module")
+        if module.keyword == "submodule":
+            raise StartError(f"{file}: a submodule of {module.search_one('belongs-to').arg}: name that module's file")
         main.append(module)
     context.validate()
     if fault := _first_error(context):
@@ -112,7 +117,8 @@ def _parse(search: str, texts: list[tuple[str, str]]) -> tuple[Any, list[Any]]:
 def _first_error(context: Any) -> str | None:  # noqa: ANN401 - pyang has no types
     for position, tag, arguments in context.errors:
         if pyang.error.is_error(pyang.error.err_level(tag)):
-            return f"{position.ref}:{position.line}: {pyang.error.err_to_str(tag, arguments)}"
+            said = " ".join(pyang.error.err_to_str(tag, arguments).split())
+            return f"{position.ref}:{position.line}: {said}"
     return None
 
 

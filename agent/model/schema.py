@@ -109,11 +109,11 @@ class SchemaNode:
         child.index = len(self.children)
         self.children[child.tag] = child
         self._members[f"{child.module.name}:{child.name}"] = child
-        if child.module is self.module or child.name not in self._members:
+        if self.kind != "root" and (child.module is self.module or child.name not in self._members):
             self._members[child.name] = child
 
     def member(self, name: str) -> SchemaNode | None:
-        """Return a child by its name, with or without its module's; without, this node's module comes first."""
+        """Return a child by its name. Without its module's, this node's module comes first; the root needs it."""
         return self._members.get(name)
 
     def canonical(self, text: str, element: Element) -> str:

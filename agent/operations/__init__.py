@@ -41,7 +41,9 @@ OPERATIONS: Final[dict[str, Operation]] = {
 
 def find(request: Request) -> Operation:
     """Return the function of the operation that is asked for. Raises operation-not-supported, unknown-namespace."""
-    operation = OPERATIONS.get(str(request.element.tag))
+    tag = str(request.element.tag)
+    # Ansible's netconf_rpc puts an operation into no namespace unless it is told another.
+    operation = OPERATIONS.get(tag if tag.startswith("{") else f"{{{NETCONF}}}{tag}")
     if operation is None:
         raise _unknown(request)
     return operation

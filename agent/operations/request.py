@@ -48,7 +48,7 @@ class Request:
 
         A parameter in no namespace is taken for the operation's: a widespread client sends ``<config xmlns="">``.
         """
-        namespace = str(self.element.tag).rpartition("}")[0].lstrip("{")
+        namespace = _namespace(self.element) or NETCONF
         found: dict[str, Element] = {}
         for child in self.element:
             space, _brace, name = str(child.tag).rpartition("}")

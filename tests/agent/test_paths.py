@@ -36,18 +36,18 @@ def test_every_name_gets_its_modules_prefix_and_no_value_changes(
 @pytest.mark.parametrize(
     ("path", "shown"),
     [
-        ("/m:top", "/p:top"),
-        ("/m:top/list[name='n:x'][id=\"a'b\"]/leaf", "/p:top/p:list[p:name='n:x'][p:id=\"a'b\"]/p:leaf"),
-        ("/m:top/n:list[k='1']/leaf", "/p:top/p:list[p:k='1']/p:leaf"),
-        ("/m:top/list[m:k='1']", "/p:top/p:list[p:k='1']"),
-        ("/m:tags[.='/a/b[c']", "/p:tags[.='/a/b[c']"),
-        ("/m:entry[3]/leaf", "/p:entry[3]/p:leaf"),
+        ("/m:top", "/M:top"),
+        ("/m:top/list[name='n:x'][id=\"a'b\"]/leaf", "/M:top/M:list[M:name='n:x'][M:id=\"a'b\"]/M:leaf"),
+        ("/m:top/n:list[k='1']/leaf", "/M:top/N:list[N:k='1']/N:leaf"),
+        ("/m:top/list[n:k='1'][l='2']/leaf", "/M:top/M:list[N:k='1'][M:l='2']/M:leaf"),
+        ("/m:tags[.='/a/b[c']", "/M:tags[.='/a/b[c']"),
+        ("/m:entry[3]/leaf", "/M:entry[3]/M:leaf"),
         ("/top/leaf", "/top/leaf"),
         ("", ""),
     ],
 )
 def test_prefixes(path: str, shown: str) -> None:
-    assert prefix_all(path, lambda _module: "p")[0] == shown
+    assert prefix_all(path, str.upper)[0] == shown
 
 
 @pytest.mark.parametrize(

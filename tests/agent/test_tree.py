@@ -127,6 +127,13 @@ def test_elements_are_in_schema_order_with_keys_first(wide: Model) -> None:
     )
 
 
+def test_keys_come_first_in_the_order_of_the_key_statement(wide: Model) -> None:
+    entry = {"value": "v", "first": "1", "second": "2"}
+    assert from_json(wide.root, {"u:types": {"late": [entry]}}).xml() == (
+        b'<types xmlns="urn:example:u"><late><second>2</second><first>1</first><value>v</value></late></types>'
+    )
+
+
 def test_keys_come_first_wherever_the_schema_has_them(wide: Model) -> None:
     for schema in wide.root.walk():
         siblings = sorted(schema.children.values(), key=lambda child: child.index)

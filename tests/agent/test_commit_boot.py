@@ -1,0 +1,137 @@
+"""The commit engine without a client: at the start, after a crash, and when it looks at the machine."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import translators.plans
+from agent.health import Health
+from agent.store import Store
+from tests.agent.commit_bench import NP, TOP, Bench, Note, Owner
+from translators.base import Attention, Change, Disturbance, Event, Plan, StepError, TranslatorError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from agent.commit import CommitEngine
+    from agent.model.load import Model
+    from agent.tree import Node
+    from translators.base import Tree
+
+
+@pytest.fixture
+def bench(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    monkeypatch.setattr(translators.plans, "STEPS", (Note,))
+    store = Store(tmp_path / "state")
+    yield Bench(model, store, tmp_path / "state")
+    store.close()
+
+
+# The successor of an agent that was killed, and the start of any.
+
+
+def test_boot_undoes_what_was_broken_off_in_reverse_and_brings_the_machine_to_running(bench: Bench) -> None:
+    bench.commit(bench.tree(pres={"z": "1"}))
+    bench.machine.done.clear()
+    bench.store.begin(Plan((Note("a"), Note("b"))), bench.tree(pres={"z": "2"}))
+    bench.run(lambda engine: engine.boot())
+    assert bench.machine.done == ["!b", "!a", "z=1", "d=x", "deep={'e': 0}"]
+    assert bench.first.changes[-1] == Change(None, {"z": "1"})
+    assert not bench.journal.exists()
+
+
+def test_boot_undoes_nothing_where_running_is_what_the_commit_led_to(bench: Bench) -> None:
+    new = bench.tree(pres={"z": "1"})
+    bench.commit(new)
+    bench.machine.done.clear()
+    bench.store.begin(Plan((Note("a"),)), new)
+    bench.run(lambda engine: engine.boot())
+    assert "!a" not in bench.machine.done
+    assert not bench.journal.exists()
+
+
+@pytest.mark.parametrize("cause", ["step", "translator", "disk"])
+def test_boot_goes_on_where_the_machine_can_not_be_brought_to_running(
+    bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, cause: str
+) -> None:
+    bench.commit(bench.tree(pres={"z": "1"}))
+    bench.machine.done.clear()
+    if cause == "step":
+        bench.machine.failing["d=x"] = StepError("it would not")
+    elif cause == "translator":
+        bench.first.refusal = TranslatorError("it would not", path=TOP)
+    else:
+
+        def full(_plan: Plan, _root: Node | None) -> None:
+            raise OSError(errno.ENOSPC, "it would not")
+
+        monkeypatch.setattr(bench.store, "begin", full)
+    bench.run(lambda engine: engine.boot())
+    assert bench.machine.done == (["z=1", "!d=x", "!z=1"] if cause == "step" else [])
+    (record,) = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert "it would not" in record.getMessage()
+    assert not bench.journal.exists()
+
+
+# Looks.
+
+
+class Looking(Owner):
+    """A translator that looks, and wants its service refreshed."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.looks: list[Tree] = []
+        self.every = 1000.0
+        self.attention = Attention((Event("warning", "it went down"),), Disturbance("ipsec", "restart", enabling=False))
+
+    def interval(self, running: Tree) -> float:
+        return self.every
+
+    def look(self, host: Any, running: Tree) -> Attention:
+        self.looks.append(running)
+        return self.attention
+
+
+def test_a_look_tells_what_it_finds_and_refreshes_the_service(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    bench.second = looking = Looking(NP)
+    bench.run(lambda engine: engine.look())
+    assert looking.looks == [{"d": "x", "deep": {"e": 0}}]
+    assert bench.machine.done == ["quiesce", "resume"]
+    assert [record.getMessage() for record in caplog.records][:1] == ["it went down"]
+    assert not bench.journal.exists()
+
+
+@pytest.mark.parametrize("cause", ["step", "disk"])
+def test_a_refresh_that_fails_is_told_and_the_next_look_is_made(
+    bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, cause: str
+) -> None:
+    bench.second = looking = Looking(NP)
+    looking.every = 0.01
+    if cause == "step":
+        bench.machine.failing["resume"] = StepError("it would not")
+    else:
+
+        def full(_plan: Plan, _root: Node | None) -> None:
+            raise OSError(errno.ENOSPC, "it would not")
+
+        monkeypatch.setattr(bench.store, "begin", full)
+
+    async def watch(engine: CommitEngine) -> None:
+        health = asyncio.ensure_future(Health(bench.datastores, engine).run())
+        async with asyncio.timeout(10):
+            while len(looking.looks) < 3 and not health.done():  # noqa: ASYNC110 - a deadline is on it
+                await asyncio.sleep(0.005)
+        health.cancel()
+        await asyncio.gather(health, return_exceptions=True)
+
+    bench.run(watch)
+    assert len(looking.looks) >= 3
+    assert "it would not" in caplog.text
+    assert bench.machine.done[:2] == (["quiesce", "!resume"] if cause == "step" else [])
