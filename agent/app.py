@@ -72,6 +72,7 @@ class Agent:
     def start_health(self, health: Health) -> None:
         """Supervise the machine until the agent is closed."""
         self._health = asyncio.ensure_future(health.run())
+        self._health.add_done_callback(_supervision_ended)
 
     async def close(self) -> None:
         """Stop listening, end the sessions, let a commit that is under way finish, and free the state directory."""
@@ -105,6 +106,11 @@ async def start(options: Options) -> Agent:
     gc.collect()
     gc.freeze()
     return agent
+
+
+def _supervision_ended(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("the machine is no longer supervised, until the agent is started again", exc_info=error)
 
 
 async def _listen(agent: Agent, settings: Settings, passwords: Mapping[str, str], connect: Connect) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_MOST_REMEMBERED = 1000
+
 
 class Operational:
     """Live state: from the translators, and from the agent's own providers (path → function of a selection)."""
@@ -109,7 +111,7 @@ class Operational:
         now = {(fault.path, fault.message) for fault in faults}
         for path, message in sorted(now - self._logged):
             log.warning("%s: %s", path, message)
-        self._logged |= now
+        self._logged = (self._logged if len(self._logged) < _MOST_REMEMBERED else set()) | now
 
 
 def _says_anything(node: Node) -> bool:

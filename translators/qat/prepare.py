@@ -46,7 +46,10 @@ def prepare(change: Change, host: Host) -> Plan:
     if before is None and not after.enabled:
         return Plan()
     try:
-        found = inventory(host).devices
+        listed = inventory(host)
+        for _address, error in listed.broken:
+            raise error  # without it, it is not known which devices there are, nor which file is whose
+        found = listed.devices
         if after.enabled and not found:
             raise TranslatorError(_no_device(host), path=ENABLED, app_tag="no-qat-device")
         missing = _missing(after, before, found)
