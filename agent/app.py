@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from agent import library, ssh, unix
 from agent.capabilities import capabilities
 from agent.commit import CommitEngine
+from agent.confirmed import ConfirmedCommits
 from agent.datastore import Datastores
 from agent.health import Health
 from agent.model.load import load
@@ -23,8 +24,10 @@ from agent.operational import Operational
 from agent.operations import Services
 from agent.server import NetconfSession
 from agent.session import Sessions
+from agent.settings import StartError
 from agent.store import Store
 from agent.tree import Node
+from agent.xpath import XPath
 from translators.host import RealHost, wait_for_programs
 from translators.registry import TranslatorSettings, translators
 
@@ -40,6 +43,7 @@ log = logging.getLogger(__name__)
 STATE_DIR = Path("/var/lib/accel-agent")
 _READERS = 8
 _READ_DEADLINE = 30.0
+_XPATH_SECONDS = 2.0
 _ORPHAN_DEADLINE = 150.0
 
 
@@ -88,14 +92,14 @@ class Agent:
 async def start(options: Options) -> Agent:
     """Start an agent: when this returns, it accepts sessions. Raises StartError."""
     settings = options.settings
-    model = load(options.modules)
+    features = _features(settings)
+    model = load(options.modules, features=features)
     store = Store(options.state_dir)
-    running = store.load(model) or Node(model.root)
     readers = ThreadPoolExecutor(_READERS, thread_name_prefix="reader")
     committer = ThreadPoolExecutor(1, thread_name_prefix="commit")
     agent = Agent(store, (readers, committer))
     try:
-        services = _services(options, model, store, running, readers, committer)
+        services = _services(options, model, store, readers, committer)
         await asyncio.to_thread(wait_for_programs, store.program_lock, timeout=_ORPHAN_DEADLINE)
         await services.engine.boot()
         agent.start_health(Health(services.datastores, services.engine))
@@ -135,7 +139,6 @@ def _services(
     options: Options,
     model: Model,
     store: Store,
-    running: Node,
     readers: ThreadPoolExecutor,
     committer: ThreadPoolExecutor,
 ) -> Services:
@@ -144,28 +147,59 @@ def _services(
     control = settings.ipsec.control
     how = f"program:{control.program}" if control.program else control.kind
     managed = translators(TranslatorSettings(ipsec_control=how, vici=settings.ipsec.vici))
-    datastores = Datastores(model, running)
+    with_startup = settings.datastore.persistence == "startup"
+    startup = (store.load_startup(model) or Node(model.root)) if with_startup else None
+    datastores = Datastores(model, _first_running(store, model, startup), startup=startup)
     sessions = Sessions(
         limit=settings.limits.sessions, limit_per_user=settings.limits.sessions_per_user, started=_now()
     )
     modules = list(model.modules.values())
     identifier = library.content_id(modules)
-    announced = capabilities(modules, identifier, model.modules["ietf-yang-library"].revision)
+    revision = model.modules["ietf-yang-library"].revision
+    announced = capabilities(modules, identifier, revision, _features(settings))
     operational = Operational(model, datastores, managed, host, readers, deadline=_READ_DEADLINE)
     operational.provide_fixed(library.library(modules, identifier))
     operational.provide(
         "/ietf-netconf-monitoring:netconf-state",
         partial(netconf_state, capabilities=announced, modules=modules, datastores=datastores, sessions=sessions),
     )
+    engine = CommitEngine(
+        datastores, store, managed, host, readers=readers, committer=committer, durable=not with_startup
+    )
     return Services(
         model=model,
         datastores=datastores,
-        engine=CommitEngine(datastores, store, managed, host, readers=readers, committer=committer),
+        engine=engine,
+        confirmed=ConfirmedCommits(datastores, engine, store),
+        xpath=XPath(model, seconds=_XPATH_SECONDS),
         operational=operational,
         sessions=sessions,
         capabilities=announced,
         now=_now,
+        writable_running=settings.datastore.writable_running,
     )
+
+
+def _features(settings: Settings) -> tuple[str, ...]:
+    """Return the optional features of ietf-netconf that the settings switch on."""
+    startup = ("startup",) if settings.datastore.persistence == "startup" else ()
+    return (*startup, *(("writable-running",) if settings.datastore.writable_running else ()))
+
+
+def _first_running(store: Store, model: Model, startup: Node | None) -> Node:
+    """Return what running is at first: what was before a confirmed commit that nobody confirmed, or what was stored."""
+    running = startup if startup is not None else store.load(model) or Node(model.root)
+    kept = store.kept(model)
+    if kept is None:
+        return running
+    log.warning("a confirmed commit was not confirmed before the agent ended: running is restored")
+    try:
+        if startup is None:
+            store.save(kept)
+        store.keep(None)
+    except OSError as error:
+        raise StartError(f"the state directory can't be written: {error}: make it the agent's") from error
+    return running if startup is not None else kept
 
 
 def _now() -> datetime:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
 from agent.messages import BASE_1_0, BASE_1_1
@@ -10,26 +10,34 @@ from agent.messages import BASE_1_0, BASE_1_1
 if TYPE_CHECKING:
     from agent.model.schema import Module
 
-_PROTOCOL = (
+WITH_DEFAULTS: Final = "urn:ietf:params:netconf:capability:with-defaults:1.0"
+_PROTOCOL: Final = (
     BASE_1_0,
     BASE_1_1,
     "urn:ietf:params:netconf:capability:candidate:1.0",
+    "urn:ietf:params:netconf:capability:confirmed-commit:1.1",
     "urn:ietf:params:netconf:capability:rollback-on-error:1.0",
     "urn:ietf:params:netconf:capability:validate:1.0",
     "urn:ietf:params:netconf:capability:validate:1.1",
+    "urn:ietf:params:netconf:capability:xpath:1.0",
+    f"{WITH_DEFAULTS}?basic-mode=explicit&also-supported=report-all,report-all-tagged,trim",
 )
 
 
-def capabilities(modules: list[Module], content_id: str, library_revision: str) -> tuple[str, ...]:
-    """Return the server's capabilities.
+def capabilities(
+    modules: list[Module], content_id: str, library_revision: str, features: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the server's capabilities. ``features`` are the optional ones of ietf-netconf that are offered.
 
     YANG 1.0 modules are listed one by one; those of YANG 1.1 are found through the YANG library (RFC 7950 5.6.4).
     """
     library = urlencode({"revision": library_revision, "content-id": content_id})
     listed = tuple(_module(m) for m in modules if m.implemented and m.yang_version == "1")
     older = urlencode({"revision": library_revision, "module-set-id": content_id})
+    optional = tuple(f"urn:ietf:params:netconf:capability:{name}:1.0" for name in features)
     return (
         *_PROTOCOL,
+        *optional,
         f"urn:ietf:params:netconf:capability:yang-library:1.0?{older}",
         f"urn:ietf:params:netconf:capability:yang-library:1.1?{library}",
         *listed,

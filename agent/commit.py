@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agent import errors
 from agent.errors import NetconfError
 from agent.plan import Prepared, prepare, subtree
+from agent.tree import Node
 from translators.apply import PlanFailedError, apply, undo_of, unwind
 from translators.base import Plan, ServiceOwner, Supervisor, TranslatorError
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from agent.datastore import Datastores
     from agent.store import Store
-    from agent.tree import Node
     from translators.base import Disturbance, Translator
     from translators.host import Host
 
@@ -39,7 +39,9 @@ class CommitEngine:
         *,
         readers: Executor,
         committer: Executor,
+        durable: bool = True,
     ) -> None:
+        """``durable``: running survives the process; otherwise startup does."""
         self._datastores = datastores
         self._store = store
         self._translators = tuple(translators)
@@ -47,6 +49,7 @@ class CommitEngine:
         self._host = host
         self._readers = readers
         self._committer = committer
+        self._durable = durable
         self._one_at_a_time = asyncio.Lock()
 
     async def check(self, root: Node) -> None:
@@ -65,6 +68,15 @@ class CommitEngine:
         async with self._one_at_a_time:
             await _in_thread(self._committer, self._carry_out, root)
             self._datastores.moved(root)
+
+    async def save_startup(self, root: Node | None) -> None:
+        """Make a configuration, or none, what the next agent starts with. Raises NetconfError."""
+        async with self._one_at_a_time:
+            try:
+                await _in_thread(self._committer, self._store.save_startup, root)
+            except OSError as error:
+                raise errors.operation_failed(f"startup can't be stored: {error.strerror or error}") from error
+            self._datastores.startup = Node(self._datastores.running.schema) if root is None else root
 
     async def boot(self) -> None:
         """Undo a commit that an earlier agent left half done, then bring the machine to running.
@@ -135,7 +147,7 @@ class CommitEngine:
     def _carry_out(self, root: Node) -> None:
         prepared = self._prepare(root)
         plan, undo = prepared.plan, Plan()
-        moves = root is not self._datastores.running
+        moves = self._durable and root is not self._datastores.running
         try:
             if plan:
                 self._store.begin(plan, root if moves else None)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from agent.session import Session
     from agent.tree import Node
 
-NAMES: Final = ("running", "candidate")
 _REMEMBERED: Final = 4
 
 
@@ -30,7 +29,10 @@ class Lock:
 class Datastores:
     """Two trees and who holds them. A tree is replaced whole, so holding one is holding a snapshot."""
 
-    def __init__(self, model: Model, running: Node) -> None:
+    def __init__(self, model: Model, running: Node, *, startup: Node | None = None) -> None:
+        """``startup`` is that datastore's tree where there is one."""
+        self.names = ("running", "candidate") if startup is None else ("running", "candidate", "startup")
+        self.startup = startup
         self.running = running
         self.candidate = running
         self.locks: dict[str, Lock] = {}
@@ -40,6 +42,8 @@ class Datastores:
 
     def get(self, name: str) -> Node:
         """Return a datastore's tree."""
+        if name == "startup" and self.startup is not None:
+            return self.startup
         return self.running if name == "running" else self.candidate
 
     def effective(self, root: Node) -> dict[str, Any]:

@@ -57,12 +57,12 @@ class Operational:
         """Register state that never changes."""
         self._fixed.append(from_json(self._model.root, data))
 
-    async def get(self, filters: Sequence[Filter] | None) -> Node:
-        """Return running and state, narrowed to the filters.
+    async def get(self, running: Node, filters: Sequence[Filter] | None) -> Node:
+        """Return running (as the caller wants it shown) and state, narrowed to the filters.
 
         Raises operation-failed when all that is asked for comes from sources that can't be used.
         """
-        tree = self._datastores.running
+        tree = running
         for node in self._fixed:
             tree = merge(tree, node)
         for path, read in self._own.items():

@@ -214,6 +214,7 @@ class NetconfSession:
         self._timer = self._loop.call_later(_CLOSE_TIMEOUT, self._transport.abort)
 
     def _release(self) -> None:
+        self._services.confirmed.session_ended(self._session)
         self._services.datastores.release_all(self._session)
         self._services.sessions.close(self._session, dropped=self._ending not in {"closed", "killed"})
 

@@ -15,9 +15,11 @@ from agent.settings_values import (
     Address,
     Control,
     list_of,
+    one_of,
     only,
     parse_address,
     parse_control,
+    parse_flag,
     parse_mode,
     parse_name,
     parse_path,
@@ -106,9 +108,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Datastore:
-    """How running is kept: ``running`` makes each commit durable."""
+    """How running is kept: ``running`` makes each commit durable, ``startup`` offers :startup instead.
 
-    persistence: Literal["running"] = "running"
+    ``writable_running`` offers :writable-running beside candidate.
+    """
+
+    persistence: Literal["running", "startup"] = "running"
+    writable_running: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +170,7 @@ _SECTIONS: Final[Mapping[str, tuple[Callable[..., Any], Mapping[str, Callable[[o
             "pending-connections": within(1, LARGEST_PORT),
         },
     ),
-    "datastore": (Datastore, {"persistence": only("running", instead_of="a :startup datastore")}),
+    "datastore": (Datastore, {"persistence": one_of("running", "startup"), "writable-running": parse_flag}),
     "ipsec": (
         Ipsec,
         {"control": parse_control, "vici": only("/run/charon.vici", instead_of="another VICI socket")},

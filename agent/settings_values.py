@@ -146,6 +146,24 @@ def within(low: int, high: int, *, parse: Callable[[object], int] | None = None)
     return parse_number
 
 
+def one_of(*allowed: str) -> Callable[[object], str]:
+    """Return the parser of what is one of some words."""
+
+    def parse_word(value: object) -> str:
+        if not isinstance(value, str) or value not in allowed:
+            raise ValueError(f"must be one of {', '.join(map(_toml, allowed))}, not {value!r}")
+        return value
+
+    return parse_word
+
+
+def parse_flag(value: object) -> bool:
+    """Return a TOML boolean."""
+    if not isinstance(value, bool):
+        raise ValueError(f"must be true or false, not {value!r}")
+    return value
+
+
 def only(allowed: T, *, instead_of: str) -> Callable[[object], T]:
     """Return the parser of what has one value in this release: a setting that would be ignored is refused.
 

@@ -44,6 +44,8 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._running = folder / "running.xml"
+        self._startup = folder / "startup.xml"
+        self._kept = folder / "confirmed-commit.xml"
         self._journal = folder / "journal.json"
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -71,19 +73,23 @@ class Store:
 
     def load(self, model: Model) -> Node | None:
         """Return running as it was stored; None when nothing was ever stored."""
-        try:
-            text = self._running.read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise StartError(f"{self._running}: running can't be read: {error.strerror}") from error
-        try:
-            config = etree.fromstring(text, etree.XMLParser(resolve_entities=False, no_network=True))
-            return edit.apply(Node(model.root), edit.parse(model, config, "merge"))
-        except (etree.XMLSyntaxError, NetconfError) as error:
-            raise StartError(
-                f"{self._running}: running can't be used: {error}: mend the file, or move it away to begin anew"
-            ) from error
+        return _load(self._running, model)
+
+    def load_startup(self, model: Model) -> Node | None:
+        """Return startup as it was stored; None when it never was, or was deleted."""
+        return _load(self._startup, model)
+
+    def save_startup(self, root: Node | None) -> None:
+        """Make startup durable, or delete it. Raises OSError."""
+        self._put(self._startup, root)
+
+    def kept(self, model: Model) -> Node | None:
+        """Return what is restored if a confirmed commit is not confirmed; None where none is pending."""
+        return _load(self._kept, model)
+
+    def keep(self, root: Node | None) -> None:
+        """Keep what a confirmed commit is undone to, or forget it. Raises OSError."""
+        self._put(self._kept, root)
 
     def save(self, root: Node) -> None:
         """Make running durable. Raises OSError."""
@@ -118,6 +124,13 @@ class Store:
             return None
         return journal
 
+    def _put(self, path: Path, root: Node | None) -> None:
+        if root is not None:
+            self._write(path, _document(root))
+            return
+        path.unlink(missing_ok=True)
+        self._sync_folder()
+
     def _write(self, path: Path, content: bytes) -> None:
         new = path.with_name(f".{path.name}.new")
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -138,6 +151,22 @@ class Store:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _load(path: Path, model: Model) -> Node | None:
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StartError(f"{path}: the configuration can't be read: {error.strerror}") from error
+    try:
+        config = etree.fromstring(text, etree.XMLParser(resolve_entities=False, no_network=True))
+        return edit.apply(Node(model.root), edit.parse(model, config, "merge"))
+    except (etree.XMLSyntaxError, NetconfError) as error:
+        raise StartError(
+            f"{path}: the configuration can't be used: {error}: mend the file, or move it away to begin anew"
+        ) from error
 
 
 def _document(root: Node) -> bytes:

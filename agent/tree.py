@@ -22,6 +22,7 @@ Key: TypeAlias = tuple[str, ...]
 Children: TypeAlias = "dict[SchemaNode, Node | dict[Key, Node]]"
 
 _NONE: Final[Children] = {}
+_TAGGED: Final = b' xmlns:wd="urn:ietf:params:xml:ns:netconf:default:1.0" wd:default="true"'
 _REFERENCES: Final = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\r", "&#13;"))
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -30,14 +31,23 @@ class Node:
     """One data node. Leafs have a ``value`` (canonical, module-name form); all others have ``children``.
 
     Children are by schema node: one node, or for lists and leaf-lists a dict from key to entry, in order. A leaf-list
-    entry's key is its value; entries of a state list without keys are numbered. Never change a node: make another.
+    entry's key is its value; entries of a state list without keys are numbered. ``tagged``: written with the attribute
+    that says that the value is the schema's default (RFC 6243 6). Never change a node: make another.
     """
 
-    __slots__ = ("_xml", "children", "schema", "value")
+    __slots__ = ("_xml", "children", "schema", "tagged", "value")
 
-    def __init__(self, schema: SchemaNode, value: str | None = None, children: Children | None = None) -> None:
+    def __init__(
+        self,
+        schema: SchemaNode,
+        value: str | None = None,
+        children: Children | None = None,
+        *,
+        tagged: bool = False,
+    ) -> None:
         self.schema = schema
         self.value = value
+        self.tagged = tagged
         self.children: Children = _NONE if children is None else children
         self._xml: bytes | None = None
 
@@ -86,7 +96,7 @@ class Node:
         if self._xml is None:
             schema = self.schema
             if schema.is_leaf:
-                self._xml = _leaf_xml(schema, self.value or "")
+                self._xml = _leaf_xml(schema, self.value or "", _TAGGED if self.tagged else b"")
             elif schema.kind == "root":
                 self._xml = b"".join(self._content())
             else:
@@ -183,16 +193,17 @@ def _value(data: Any) -> str:  # noqa: ANN401 - RFC 7951 data
     return cleaned(str(data))
 
 
-def _leaf_xml(schema: SchemaNode, value: str) -> bytes:
+def _leaf_xml(schema: SchemaNode, value: str, attribute: bytes) -> bytes:
     if not value:
-        return schema.open_tag[:-1] + b"/>"
+        return b"".join([schema.open_tag[:-1], attribute, b"/>"])
     if schema.kind in {"anydata", "anyxml"}:
         return b"".join([schema.open_tag, value.encode(), schema.close_tag])
     kind = schema.type
-    if kind is None or not kind.has_prefixes:
-        return b"".join([schema.open_tag, escape(value).encode(), schema.close_tag])
-    declarations, text = _prefixed(kind, value)
-    return b"".join([schema.open_tag[:-1], declarations.encode(), b">", escape(text).encode(), schema.close_tag])
+    if attribute or (kind is not None and kind.has_prefixes):
+        declarations, value = _prefixed(kind, value) if kind is not None else ("", value)
+        start = b"".join([schema.open_tag[:-1], declarations.encode(), attribute, b">"])
+        return b"".join([start, escape(value).encode(), schema.close_tag])
+    return b"".join([schema.open_tag, escape(value).encode(), schema.close_tag])
 
 
 def _prefixed(kind: ValueType, value: str) -> tuple[str, str]:
@@ -203,6 +214,8 @@ def _prefixed(kind: ValueType, value: str) -> tuple[str, str]:
                 return _prefixed(member, value)
         return "", value
     known = kind.prefix_of or {}
+    if not kind.has_prefixes:
+        return "", value
     if kind.base == "identityref":
         module, _colon, name = value.partition(":")
         modules: tuple[str, ...] = (module,)

@@ -61,6 +61,7 @@ class Compiler:
     ) -> None:
         for statement in statements:
             if statement.keyword == "choice":
+                _note_default_case(parent, statement)
                 for case in statement.i_children:
                     chosen = (_qualified(statement), _qualified(case))
                     self._add_children(parent, case.i_children, cases=(*cases, chosen))
@@ -80,6 +81,7 @@ class Compiler:
             mandatory=_is(statement, "mandatory", "true"),
             user_ordered=_is(statement, "ordered-by", "user"),
             deny=_deny(statement),
+            conditional=_is_conditional(statement),
         )
         if statement.keyword in {"rpc", "action", "notification", "input", "output"}:
             node.config = False
@@ -87,7 +89,7 @@ class Compiler:
         if (type_ := statement.search_one("type")) is not None:
             node.type = self._type(type_, statement)
         if statement.keyword in {"leaf", "leaf-list"}:
-            node.defaults = _defaults(statement)
+            node.defaults = _canonical(node.type, _defaults(statement), statement.i_module)
             return
         self._add_children(node, getattr(statement, "i_children", ()), cases=())
         keys = getattr(statement, "i_key", None) or ()
@@ -159,6 +161,38 @@ def _deny(statement: Statement) -> Any:  # noqa: ANN401 - a literal, out of unty
         if isinstance(sub.keyword, tuple) and sub.keyword[0] == NACM:
             return _DENY.get(sub.keyword[1])
     return None
+
+
+def _note_default_case(parent: SchemaNode, choice: Statement) -> None:
+    default = choice.search_one("default")
+    if default is not None:
+        case = next(case for case in choice.i_children if case.arg == default.arg)
+        parent.default_cases[_qualified(choice)] = _qualified(case)
+
+
+def _is_conditional(statement: Statement) -> bool:
+    """Whether a ``when`` of the node, of a choice or case around it, or of its augment decides about it.
+
+    pyang has copied a uses statement's own to the nodes that it brings.
+    """
+    while statement is not None:
+        origins = (statement, getattr(statement, "i_augment", None))
+        if any(origin is not None and origin.search_one("when") is not None for origin in origins):
+            return True
+        statement = statement.parent if statement.parent.keyword in {"choice", "case"} else None
+    return False
+
+
+def _canonical(type_: ValueType | None, defaults: tuple[str, ...], module: Statement) -> tuple[str, ...]:
+    """Return default values in canonical form; prefixes in them are those of the module that has the node."""
+    if type_ is None or not type_.has_prefixes:
+        return tuple(type_.canonical(default, {}) if type_ is not None else default for default in defaults)
+    own = module.search_one("namespace").arg
+    prefixes: dict[str | None, str] = {None: own, module.search_one("prefix").arg: own}
+    for statement in module.search("import"):
+        imported = module.i_ctx.search_module(statement.pos, statement.arg)
+        prefixes[statement.search_one("prefix").arg] = imported.search_one("namespace").arg
+    return tuple(type_.canonical(default, prefixes) for default in defaults)
 
 
 def _defaults(statement: Statement) -> tuple[str, ...]:

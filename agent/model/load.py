@@ -13,7 +13,7 @@ import pyang.repository
 
 from agent.model.compile import Compiler, Identities
 from agent.model.schema import Module
-from agent.model.validate import Validator
+from agent.model.validate import Sources, Validator
 from agent.settings import StartError
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from agent.model.schema import SchemaNode
 
 OWN: Final = ("hardware-acceleration-types", "hardware-acceleration", "accel-agent-deviations", "accel-agent")
-FEATURES: Final[dict[str, tuple[str, ...]]] = {"ietf-netconf": ("candidate", "rollback-on-error", "validate")}
-STANDARD: Final = ("ietf-netconf", "ietf-netconf-monitoring", "ietf-yang-library")
+ALWAYS: Final = ("candidate", "confirmed-commit", "rollback-on-error", "validate", "xpath")
+STANDARD: Final = ("ietf-netconf", "ietf-netconf-monitoring", "ietf-netconf-with-defaults", "ietf-yang-library")
 
 
 class Model:
@@ -49,20 +49,30 @@ class Model:
         return node
 
 
-def load(extra: Iterable[Path] = ()) -> Model:
-    """Load the served modules, and further ones from files. Raises StartError naming the file and the fault."""
+def load(extra: Iterable[Path] = (), *, features: Iterable[str] = ()) -> Model:
+    """Load the served modules, and further ones from files. Raises StartError naming the file and the fault.
+
+    ``features`` are those of ietf-netconf that are offered besides the ones that always are.
+    """
     extra = tuple(extra)
+    chosen = {"ietf-netconf": tuple(sorted((*ALWAYS, *features)))}
     texts = [*(_own_text(name) for name in OWN), *(_read(path) for path in extra)]
-    search = ":".join([str(standard_folder()), *sorted({str(path.resolve().parent) for path in extra})])
-    context, main = _parse(search, texts)
+    folder = standard_folder()
+    search = ":".join([str(folder), *sorted({str(path.resolve().parent) for path in extra})])
+    context, main = _parse(search, texts, chosen)
     statements = {s.arg: s for s in context.modules.values()}
     implemented = {*STANDARD, *(m.arg for m in main)}
     known = dict(texts)
-    modules = {name: _module(statements, name, implemented, known) for name in sorted(statements)}
+    modules = {name: _module(statements, name, implemented, known, chosen) for name in sorted(statements)}
     mains = [s for s in statements.values() if s.keyword == "module"]
     compiler = Compiler(modules, Identities(mains))
     root = compiler.root([s for s in mains if s.arg in implemented])
-    validator = Validator(search=search, standard=STANDARD, texts=texts, features=FEATURES)
+    beside = [
+        (m.name, m.text)
+        for m in modules.values()
+        if not m.implemented and not Path(statements[m.name].pos.ref).is_relative_to(folder)
+    ]
+    validator = Validator(Sources(str(folder), STANDARD, texts, beside, chosen))
     return Model(modules, root, validator)
 
 
@@ -91,10 +101,10 @@ def _read(path: Path) -> tuple[str, str]:
         raise StartError(f"{path}: the YANG module is not UTF-8 text") from error
 
 
-def _parse(search: str, texts: list[tuple[str, str]]) -> tuple[Any, list[Any]]:
+def _parse(search: str, texts: list[tuple[str, str]], features: dict[str, tuple[str, ...]]) -> tuple[Any, list[Any]]:
     repository = pyang.repository.FileRepository(search, use_env=False, no_path_recurse=True)
     context = pyang.context.Context(repository)
-    context.features = {name: list(features) for name, features in FEATURES.items()}
+    context.features = {name: list(chosen) for name, chosen in features.items()}
     for name in STANDARD:
         context.search_module(None, name)
     main = []
@@ -122,12 +132,18 @@ def _first_error(context: Any) -> str | None:  # noqa: ANN401 - pyang has no typ
     return None
 
 
-def _module(statements: dict[str, Any], name: str, implemented: set[str], known: dict[str, str]) -> Module:
+def _module(
+    statements: dict[str, Any],
+    name: str,
+    implemented: set[str],
+    known: dict[str, str],
+    chosen: dict[str, tuple[str, ...]],
+) -> Module:
     statement = statements[name]
     belongs_to = statement.search_one("belongs-to")
     owner = statement if belongs_to is None else statements[belongs_to.arg]
     version = statement.search_one("yang-version")
-    features = FEATURES.get(name)
+    features = chosen.get(name)
     return Module(
         name=name,
         revision=max((r.arg for r in statement.search("revision")), default=""),

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence  # noqa: TC003 - a dataclass keeps them
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
 import oopt_gnpy_libyang as ly
 
 from agent.errors import MOST_ERRORS, YANG, NetconfError, operation_failed, unknown_element
 from agent.paths import without_last_keys
 from agent.settings import StartError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 _STRICT: Final = ly.ParseOptions.Strict | ly.ParseOptions.NoState
 _MANDATORY: Final = re.compile(r'Mandatory node "([^"]+)" instance')
@@ -23,30 +24,46 @@ _UNIQUE: Final = re.compile(r'Unique data leaf\(s\) "([^"]+)" not satisfied in "
 _WHEN: Final = re.compile(r"When condition .* not satisfied", re.DOTALL)
 
 
-class Validator:
-    """One libyang context over the served modules."""
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What a validator is made of.
 
-    def __init__(
-        self,
-        *,
-        search: str,
-        standard: Iterable[str],
-        texts: Sequence[tuple[str, str]],
-        features: Mapping[str, Sequence[str]],
-    ) -> None:
+    ``folder`` holds the standard modules, of which those in ``standard`` are implemented. ``texts`` are further modules
+    to implement, (file, text); ``beside`` what these import or include, (name, text). ``features`` are by module.
+    """
+
+    folder: str
+    standard: Sequence[str]
+    texts: Sequence[tuple[str, str]]
+    beside: Sequence[tuple[str, str]]
+    features: Mapping[str, Sequence[str]]
+
+
+class Validator:
+    """One libyang context over the served modules; from its ``sources`` another process makes the same."""
+
+    def __init__(self, sources: Sources) -> None:
+        self.sources = sources
         self._one_at_a_time = threading.Lock()  # the context keeps the last errors
         ly.set_log_options(ly.LogOptions.Store)
         options = ly.ContextOptions.NoYangLibrary | ly.ContextOptions.DisableSearchCwd
-        self._context = ly.Context(search, options)
-        for name in standard:
-            self._context.load_module(name, features=list(features.get(name, ())))
-        for file, text in texts:
-            try:
-                self._context.parse_module(text, ly.SchemaFormat.YANG).set_implemented_all_features()
-            except ly.Error as error:
-                faults = self._context.errors()
-                said = faults[0].message if faults else str(error)
-                raise StartError(f"{file}: {said}: correct the module") from error
+        # libyang searches folders to their depths, and a module may lie in a large one: it gets one of its own.
+        with tempfile.TemporaryDirectory(prefix="accel-agent-yang-") as own:
+            for name, text in sources.beside:
+                (Path(own) / f"{name}.yang").write_text(text, encoding="utf-8")
+            self._context = ly.Context(f"{sources.folder}:{own}", options)
+            for name in sources.standard:
+                self._context.load_module(name, features=list(sources.features.get(name, ())))
+            for file, text in sources.texts:
+                self._add(file, text)
+
+    def _add(self, file: str, text: str) -> None:
+        try:
+            self._context.parse_module(text, ly.SchemaFormat.YANG).set_implemented_all_features()
+        except ly.Error as error:
+            faults = self._context.errors()
+            said = faults[0].message if faults else str(error)
+            raise StartError(f"{file}: {said}: correct the module") from error
 
     def validate(self, config: bytes) -> dict[str, Any]:
         """Check a whole configuration (RFC 7950 section 8) and return it as RFC 7951 data, defaults filled in.
@@ -57,6 +74,22 @@ class Validator:
         tree = self._parse(config, _STRICT, ly.ValidationOptions.NoState | ly.ValidationOptions.MultiError)
         printed = tree.print(ly.DataFormat.JSON, flags) if tree is not None else None
         return json.loads(printed) if printed else {}
+
+    def parse_only(self, data: bytes) -> Any:  # noqa: ANN401 - bindings without types
+        """Return data, configuration and state, for ``find``; nothing is checked but types. Raises NetconfError."""
+        return self._parse(data, ly.ParseOptions.ParseOnly, None)
+
+    def find(self, tree: Any, expression: str) -> dict[str, Any]:  # noqa: ANN401 - bindings without types
+        """Return the instance paths that an XPath expression selects (``paths``), or what is wrong (``error``)."""
+        if tree is None:
+            return {"paths": []}
+        with self._one_at_a_time:
+            try:
+                return {"paths": [node.path for node in tree.find(expression)]}
+            except ly.Error as error:
+                faults = self._context.errors()
+                self._context.clean_all_errors()
+                return {"error": faults[-1].message if faults else str(error)}
 
     def check_values(self, lines: Sequence[bytes]) -> dict[int, NetconfError]:
         """Check types only, of data written one node a line; return the first error by its line's number from 0.

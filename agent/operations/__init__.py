@@ -26,6 +26,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     f"{{{NETCONF}}}delete-config": configure.delete_config,
     f"{{{NETCONF}}}validate": candidate.validate,
     f"{{{NETCONF}}}commit": candidate.commit,
+    f"{{{NETCONF}}}cancel-commit": candidate.cancel_commit,
     f"{{{NETCONF}}}discard-changes": candidate.discard_changes,
     f"{{{NETCONF}}}lock": sessions.lock,
     f"{{{NETCONF}}}unlock": sessions.unlock,

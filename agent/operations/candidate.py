@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent import errors
+from agent.confirmed import DEFAULT_TIMEOUT, LONGEST_TIMEOUT
 from agent.messages import OK
 from agent.operations.configure import inline_config
-from agent.operations.request import datastore, local_name, text
+from agent.operations.request import local_name, text
 from agent.tree import from_json
 
 if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
+
     from agent.operations.request import Request
     from agent.plan import Prepared
     from translators.base import Tree
@@ -22,20 +25,38 @@ async def validate(request: Request) -> bytes:
     if len(source) == 1 and local_name(source[0]) == "config":
         root = inline_config(request, source[0])
     else:
-        root = request.services.datastores.get(datastore(source))
+        root = request.services.datastores.get(request.datastore(source))
     await request.services.engine.check(root)
     return OK
 
 
 async def commit(request: Request) -> bytes:
-    """Make candidate running."""
-    for name in request.parameters("confirmed", "confirm-timeout", "persist", "persist-id"):
-        message = f"<{name}> is not supported: the capability :confirmed-commit is not offered"
-        raise errors.operation_not_supported(message)
+    """Make candidate running, for good or to be confirmed (8.3.4.1, 8.4)."""
+    found = request.parameters("confirmed", "confirm-timeout", "persist", "persist-id")
+    confirmed = request.services.confirmed
+    timeout = _timeout(found.get("confirm-timeout"))
+    persist = text(found["persist"], "") if "persist" in found else None
+    persist_id = text(found["persist-id"], "") if "persist-id" in found else None
+    if "confirmed" not in found and ("persist" in found or "confirm-timeout" in found):
+        raise errors.missing_element("confirmed", message="persist and confirm-timeout belong to a confirmed commit")
+    if persist is not None and persist_id is not None:
+        raise errors.invalid_value("persist and persist-id exclude each other")
+    confirmed.check(request.session, persist_id)
     stores = request.services.datastores
     stores.check_access("running", request.session)
     stores.check_access("candidate", request.session)
-    await request.services.engine.commit(stores.candidate)
+    if "confirmed" in found:
+        await confirmed.begin(stores.candidate, request.session, timeout=timeout, persist=persist or persist_id)
+    else:
+        await confirmed.confirm(stores.candidate)
+    return OK
+
+
+async def cancel_commit(request: Request) -> bytes:
+    """Restore what a confirmed commit that is pending has changed (8.4.4.1)."""
+    found = request.parameters("persist-id")
+    persist_id = text(found["persist-id"], "") if "persist-id" in found else None
+    await request.services.confirmed.cancel(request.session, persist_id)
     return OK
 
 
@@ -70,3 +91,10 @@ def _described(found: Prepared) -> Tree:
         ],
         "note": list(found.notes),
     }
+
+
+def _timeout(element: Element | None) -> int:
+    value = text(element, str(DEFAULT_TIMEOUT))
+    if not (value.isascii() and value.isdigit() and 0 < int(value) <= LONGEST_TIMEOUT):
+        raise errors.invalid_value(f"confirm-timeout is {value!r}, which is not in 1 to {LONGEST_TIMEOUT} seconds")
+    return int(value)

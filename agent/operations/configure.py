@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from agent import edit, errors
 from agent.messages import OK
-from agent.operations.request import datastore, local_name, text
+from agent.operations.request import local_name, text
+from agent.operations.retrieve import completed
 from agent.tree import Node
 
 if TYPE_CHECKING:
@@ -19,58 +20,77 @@ _DEFAULTS: Final[dict[str, Operation]] = {"merge": "merge", "replace": "replace"
 
 
 async def edit_config(request: Request) -> bytes:
-    """Change candidate, whole or not at all.
+    """Change candidate, or running where that is offered, whole or not at all.
 
     Every error-option is carried out as rollback-on-error, which is what each of them allows: an edit that fails
-    leaves candidate as it was. The default test-option validates first, by YANG and by the machine (8.6.4.1).
+    leaves its target as it was. The default test-option validates first, by YANG and by the machine (8.6.4.1).
     """
     found = request.parameters("target", "default-operation", "test-option", "error-option", "config", "url")
-    _require_target(found)
+    if "target" not in found:
+        raise errors.missing_element("target")
+    target = _editable(request, found["target"])
     default = _DEFAULTS[text(found.get("default-operation"), "merge", *_DEFAULTS)]
     test = text(found.get("test-option"), "test-then-set", "test-then-set", "set", "test-only")
     text(found.get("error-option"), "stop-on-error", "stop-on-error", "continue-on-error", "rollback-on-error")
     edits = edit.parse(request.services.model, _config(found), "merge" if default == "replace" else default)
     stores, engine = request.services.datastores, request.services.engine
     while True:
-        stores.check_access("candidate", request.session)
-        before = stores.candidate
+        stores.check_access(target, request.session)
+        before = stores.get(target)
         after = _edited(request, before, edits, whole=default == "replace")
         if test != "set" and after is not before:
             await engine.check(after)
         if test == "test-only":
             return OK
-        if stores.candidate is before:
-            stores.candidate = after
+        if stores.get(target) is before:
+            await _put(request, target, after)
             return OK
-        # another session edited candidate while the machine was asked: the edit is made again on what is there now
+        # another session edited it while the machine was asked: the edit is made again on what is there now
 
 
-def copy_config(request: Request) -> bytes:
-    """Replace candidate by running or by a configuration in the request."""
-    found = request.parameters("target", "source")
-    if "target" not in found:
-        raise errors.missing_element("target")
-    if "source" not in found:
-        raise errors.missing_element("source")
-    target, source = datastore(found["target"]), found["source"]
-    stores = request.services.datastores
+async def copy_config(request: Request) -> bytes:
+    """Replace a datastore by another one or by a configuration in the request."""
+    found = request.parameters("target", "source", "with-defaults")
+    for name in ("target", "source"):
+        if name not in found:
+            raise errors.missing_element(name)
+    target, source = request.datastore(found["target"]), found["source"]
     inline = source[0] if len(source) == 1 and local_name(source[0]) == "config" else None
-    if inline is None and datastore(source) == target:
+    if inline is None and request.datastore(source) == target:
         raise errors.invalid_value("source and target are the same datastore")
-    _require_candidate(target)
-    stores.check_access("candidate", request.session)
+    if target != "startup":
+        _editable(request, found["target"])
+    stores = request.services.datastores
+    stores.check_access(target, request.session)
     if inline is None:
-        stores.candidate = stores.running
-        return OK
-    edits = edit.parse(request.services.model, inline, "merge")
-    stores.candidate = _edited(request, stores.candidate, edits, whole=True)
+        mode = text(found.get("with-defaults"), "explicit")
+        after = completed(request, stores.get(request.datastore(source)), mode)
+    else:
+        edits = edit.parse(request.services.model, inline, "merge")
+        after = _edited(request, stores.get(target), edits, whole=True)
+    await _put(request, target, after)
     return OK
 
 
-def delete_config(request: Request) -> bytes:
-    """Refuse: running can't be deleted (7.4), candidate is emptied by discard-changes, and there is no startup."""
-    name = datastore(request.require("target"))
-    raise errors.operation_not_supported(f"{name} can't be deleted")
+async def delete_config(request: Request) -> bytes:
+    """Delete startup; running can't be deleted (7.4), and candidate is emptied by discard-changes."""
+    name = request.datastore(request.require("target"))
+    if name != "startup":
+        raise errors.operation_not_supported(f"{name} can't be deleted")
+    request.services.datastores.check_access(name, request.session)
+    await request.services.engine.save_startup(None)
+    return OK
+
+
+async def _put(request: Request, target: str, tree: Node) -> None:
+    """Make a tree the content of a datastore; that of running is a commit."""
+    if target == "candidate":
+        request.services.datastores.candidate = tree
+    elif target == "startup":
+        await request.services.engine.save_startup(tree)
+    else:
+        request.services.confirmed.check(request.session, None)
+        await request.services.engine.commit(tree)
 
 
 def inline_config(request: Request, element: Element) -> Node:
@@ -86,16 +106,15 @@ def _edited(request: Request, before: Node, edits: list[Edit], *, whole: bool) -
     return before if after.xml() == before.xml() else after
 
 
-def _require_target(found: dict[str, Element]) -> None:
-    if "target" not in found:
-        raise errors.missing_element("target")
-    _require_candidate(datastore(found["target"]))
-
-
-def _require_candidate(target: str) -> None:
-    if target != "candidate":
+def _editable(request: Request, element: Element) -> str:
+    """Return the datastore that a ``<target>`` names, which must be one that clients edit."""
+    target = request.datastore(element)
+    if target == "running" and not request.services.writable_running:
         message = "running is changed by editing candidate and commit: the capability :writable-running is not offered"
         raise errors.operation_not_supported(message)
+    if target == "startup":
+        raise errors.operation_not_supported("startup is not edited: it is replaced by copy-config")
+    return target
 
 
 def _config(found: dict[str, Element]) -> Element:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent import errors
-from agent.datastore import NAMES
 from agent.errors import NETCONF
 
 if TYPE_CHECKING:
@@ -16,23 +15,34 @@ if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
     from agent.commit import CommitEngine
+    from agent.confirmed import ConfirmedCommits
     from agent.datastore import Datastores
     from agent.model.load import Model
     from agent.operational import Operational
     from agent.session import Session, Sessions
+    from agent.xpath import XPath
+
+
+WITH_DEFAULTS: Final = "urn:ietf:params:xml:ns:yang:ietf-netconf-with-defaults"
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The parts of the agent that operations work on. ``now`` is the time of day."""
+    """The parts of the agent that operations work on. ``now`` is the time of day.
+
+    ``writable_running``: running is edited directly, too.
+    """
 
     model: Model
     datastores: Datastores
     engine: CommitEngine
+    confirmed: ConfirmedCommits
+    xpath: XPath
     operational: Operational
     sessions: Sessions
     capabilities: tuple[str, ...]
     now: Callable[[], datetime]
+    writable_running: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +62,8 @@ class Request:
         found: dict[str, Element] = {}
         for child in self.element:
             space, _brace, name = str(child.tag).rpartition("}")
-            if space and space.lstrip("{") != namespace:
+            own = WITH_DEFAULTS if name == "with-defaults" and name in names else namespace
+            if space and space.lstrip("{") != own:
                 raise errors.unknown_namespace(name, space.lstrip("{"))
             if name not in names:
                 raise errors.unknown_element(name)
@@ -68,6 +79,22 @@ class Request:
             raise errors.missing_element(name)
         return found[name]
 
+    def datastore(self, element: Element) -> str:
+        """Return which datastore a ``<source>`` or ``<target>`` names. Raises missing-element, invalid-value."""
+        if len(element) == 0:
+            raise errors.missing_element("running or candidate", message=f"<{local_name(element)}> names no datastore")
+        if len(element) > 1:
+            raise errors.bad_element(local_name(element[1]), f"<{local_name(element)}> names more than one datastore")
+        name = local_name(element[0])
+        space = _namespace(element[0])
+        if space not in {"", NETCONF, _namespace(element)}:
+            raise errors.unknown_namespace(name, space)
+        if name in self.services.datastores.names:
+            return name
+        if name in {"startup", "url"}:
+            raise errors.operation_not_supported(f"<{name}> is not supported: the capability :{name} is not offered")
+        raise errors.unknown_element(name, message=f"there is no datastore {name}")
+
 
 def text(element: Element | None, default: str, *allowed: str) -> str:
     """Return a parameter's value, white space trimmed. Raises invalid-value, or unknown-element for children."""
@@ -79,23 +106,6 @@ def text(element: Element | None, default: str, *allowed: str) -> str:
     if allowed and value not in allowed:
         raise errors.invalid_value(f"<{local_name(element)}> is {value!r}, which is none of {', '.join(allowed)}")
     return value
-
-
-def datastore(element: Element) -> str:
-    """Return which datastore a ``<source>`` or ``<target>`` names. Raises missing-element, invalid-value."""
-    if len(element) == 0:
-        raise errors.missing_element("running or candidate", message=f"<{local_name(element)}> names no datastore")
-    if len(element) > 1:
-        raise errors.bad_element(local_name(element[1]), f"<{local_name(element)}> names more than one datastore")
-    name = local_name(element[0])
-    space = _namespace(element[0])
-    if space not in {"", NETCONF, _namespace(element)}:
-        raise errors.unknown_namespace(name, space)
-    if name in {"startup", "url"}:
-        raise errors.operation_not_supported(f"<{name}> is not supported: the capability :{name} is not offered")
-    if name not in NAMES:
-        raise errors.unknown_element(name, message=f"there is no datastore {name}")
-    return name
 
 
 def local_name(element: Element) -> str:

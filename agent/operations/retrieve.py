@@ -1,39 +1,61 @@
-"""get, get-config and get-schema (RFC 6241 7.1 and 7.7, RFC 6022 3.1)."""
+"""get, get-config and get-schema (RFC 6241 7.1 and 7.7, RFC 6243, RFC 6022 3.1)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent import errors
 from agent import filter as subtree
-from agent.errors import NETCONF
+from agent.defaults import with_defaults
+from agent.errors import NETCONF, NetconfError
 from agent.messages import data
-from agent.operations.request import datastore, text
+from agent.operations.request import text
 from agent.tree import escape
+from agent.xpath import as_filter
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from lxml.etree import _Element as Element
 
     from agent.filter import Filter
     from agent.operations.request import Request
+    from agent.tree import Node
 
 MONITORING = "urn:ietf:params:xml:ns:yang:ietf-netconf-monitoring"
 
 
-def get_config(request: Request) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An XPath filter that no subtree filter can stand for."""
+
+    select: str
+    prefixes: dict[str | None, str]
+
+
+def get_config(request: Request) -> bytes | Awaitable[bytes]:
     """Return a configuration datastore, narrowed to the filter."""
-    found = request.parameters("source", "filter")
+    found = request.parameters("source", "filter", "with-defaults")
     if "source" not in found:
         raise errors.missing_element("source")
-    tree = request.services.datastores.get(datastore(found["source"]))
-    filters = _filters(request, found.get("filter"))
-    return data((tree if filters is None else subtree.apply(tree, filters)).xml())
+    tree = request.services.datastores.get(request.datastore(found["source"]))
+    tree = completed(request, tree, text(found.get("with-defaults"), "explicit"))
+    selected = _filters(request, found.get("filter"))
+    if isinstance(selected, Expression):
+        return _selected(request, tree, selected)
+    return data((tree if selected is None else subtree.apply(tree, selected)).xml())
 
 
 async def get(request: Request) -> bytes:
     """Return running and live state, narrowed to the filter."""
-    filters = _filters(request, request.parameters("filter").get("filter"))
-    return data((await request.services.operational.get(filters)).xml())
+    found = request.parameters("filter", "with-defaults")
+    selected = _filters(request, found.get("filter"))
+    running = request.services.datastores.running
+    running = completed(request, running, text(found.get("with-defaults"), "explicit"))
+    if isinstance(selected, Expression):
+        return await _selected(request, await request.services.operational.get(running, None), selected)
+    return data((await request.services.operational.get(running, selected)).xml())
 
 
 def get_schema(request: Request) -> bytes:
@@ -51,6 +73,21 @@ def get_schema(request: Request) -> bytes:
     return f'<data xmlns="{MONITORING}">{escape(module.text)}</data>'.encode()
 
 
+def completed(request: Request, tree: Node, mode: str) -> Node:
+    """Return a configuration with the defaults that a with-defaults mode shows."""
+    effective = None
+    if mode in {"report-all", "report-all-tagged"}:
+        try:
+            effective = request.services.datastores.effective(tree)
+        except NetconfError:
+            effective = None  # candidate may be invalid; only nodes with a when then go without their default
+    return with_defaults(tree, mode, effective)
+
+
+async def _selected(request: Request, tree: Node, expression: Expression) -> bytes:
+    return data((await request.services.xpath.select(tree, expression.select, expression.prefixes)).xml())
+
+
 def _check_format(element: Element | None) -> None:
     value = text(element, "yang")
     prefix, _colon, name = value.rpartition(":")
@@ -59,11 +96,24 @@ def _check_format(element: Element | None) -> None:
         raise errors.invalid_value(f"schemas are served as yang only, not as {value!r}", type="application")
 
 
-def _filters(request: Request, element: Element | None) -> list[Filter] | None:
+def _filters(request: Request, element: Element | None) -> list[Filter] | Expression | None:
     if element is None:
         return None
     kind = element.get("type") or element.get(f"{{{NETCONF}}}type") or "subtree"
+    if kind == "xpath":
+        return _expression(request, element)
     if kind != "subtree":
-        message = f'filter type="{kind}" is not supported; type="subtree" is'
+        message = f'filter type="{kind}" is not supported; subtree and xpath are'
         raise errors.bad_attribute("type", "filter", message)
     return subtree.compile_subtree(element, request.services.model.root)
+
+
+def _expression(request: Request, element: Element) -> list[Filter] | Expression:
+    select = element.get("select") or element.get(f"{{{NETCONF}}}select")
+    if select is None:
+        raise errors.missing_attribute("select", "filter")
+    if len(element) or (element.text or "").strip():
+        raise errors.bad_element("filter", "a filter of type xpath has a select attribute and no content")
+    prefixes = dict(element.nsmap)
+    simple = as_filter(request.services.model, select.strip(), prefixes)
+    return simple if simple is not None else Expression(select.strip(), prefixes)

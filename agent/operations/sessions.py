@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent import errors
 from agent.messages import OK
-from agent.operations.request import datastore, text
+from agent.operations.request import text
 
 if TYPE_CHECKING:
     from agent.operations.request import Request
@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 
 def lock(request: Request) -> bytes:
     """Take a datastore's global lock."""
-    name = datastore(request.require("target"))
+    name = request.datastore(request.require("target"))
+    owner = request.services.confirmed.owner
+    if name == "running" and owner is not None and owner is not request.session:
+        raise errors.lock_denied(owner.id, "a confirmed commit of another session is pending")
     request.services.datastores.lock(name, request.session, request.services.now())
     return OK
 
 
 def unlock(request: Request) -> bytes:
     """Give a datastore's global lock back."""
-    name = datastore(request.require("target"))
+    name = request.datastore(request.require("target"))
     request.services.datastores.unlock(name, request.session)
     return OK
 

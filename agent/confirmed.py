@@ -1,0 +1,123 @@
+"""The confirmed commit (RFC 6241 8.4): a commit that is undone unless it is confirmed in time.
+
+What running was before the first confirmed commit is stored, durably, before the commit is carried out; so an agent
+that dies with a commit unconfirmed is followed by one that restores it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent import errors
+from agent.errors import NetconfError
+
+if TYPE_CHECKING:
+    from agent.commit import CommitEngine
+    from agent.datastore import Datastores
+    from agent.session import Session
+    from agent.store import Store
+    from agent.tree import Node
+
+log = logging.getLogger(__name__)
+
+DEFAULT_TIMEOUT = 600
+LONGEST_TIMEOUT = 4294967295
+
+
+@dataclass(slots=True)
+class Pending:
+    """A confirmed commit that waits: what is restored, and who may confirm (``persist``, else only ``session``)."""
+
+    before: Node
+    session: Session
+    persist: str | None
+    timer: asyncio.TimerHandle
+
+
+class ConfirmedCommits:
+    """At most one confirmed commit is pending; a further one begins its time anew and keeps what is restored."""
+
+    def __init__(self, datastores: Datastores, engine: CommitEngine, store: Store) -> None:
+        self._datastores = datastores
+        self._engine = engine
+        self._store = store
+        self._pending: Pending | None = None
+        self._restoring: set[asyncio.Task[None]] = set()
+
+    @property
+    def owner(self) -> Session | None:
+        """The session whose confirmed commit is pending."""
+        return self._pending.session if self._pending is not None else None
+
+    def check(self, session: Session, persist_id: str | None) -> None:
+        """Raise NetconfError unless the session may commit now, with this persist-id (8.4.1, 8.4.5.1)."""
+        pending = self._pending
+        if persist_id is not None:
+            known = pending.persist if pending is not None else None
+            if known is None or not hmac.compare_digest(known.encode(), persist_id.encode()):
+                raise errors.invalid_value("no confirmed commit with this persist-id is pending")
+        elif pending is not None and pending.persist is not None:
+            raise errors.invalid_value("a confirmed commit is pending: its persist-id is needed")
+        elif pending is not None and pending.session is not session:
+            raise errors.in_use(f"a confirmed commit of session {pending.session.id} is pending")
+
+    async def begin(self, root: Node, session: Session, *, timeout: int, persist: str | None) -> None:
+        """Commit, to be confirmed within ``timeout`` seconds. Raises NetconfError, and then nothing is armed."""
+        earlier = self._pending
+        before = earlier.before if earlier is not None else self._datastores.running
+        if earlier is None:
+            self._store.keep(before)
+        try:
+            await self._engine.commit(root)
+        except NetconfError:
+            if earlier is None:
+                self._store.keep(None)
+            raise
+        if earlier is not None:
+            earlier.timer.cancel()
+        timer = asyncio.get_running_loop().call_later(timeout, self._restore, "was not confirmed in time")
+        self._pending = Pending(before, session, persist, timer)
+
+    async def confirm(self, root: Node) -> None:
+        """Commit for good. Raises NetconfError, and then the confirmed commit is still pending."""
+        await self._engine.commit(root)
+        self._disarm()
+
+    async def cancel(self, session: Session, persist_id: str | None) -> None:
+        """Restore what was before. Raises NetconfError."""
+        if self._pending is None:
+            raise errors.invalid_value("no confirmed commit is pending")
+        self.check(session, persist_id)
+        await self._engine.commit(self._pending.before)
+        self._disarm()
+
+    def session_ended(self, session: Session) -> None:
+        """Restore what was before where the session's confirmed commit was its own alone."""
+        if self._pending is not None and self._pending.session is session and self._pending.persist is None:
+            self._restore(f"ended with its session {session.id}")
+
+    def _restore(self, why: str) -> None:
+        task = asyncio.ensure_future(self._restore_now(why))
+        self._restoring.add(task)
+        task.add_done_callback(self._restoring.discard)
+
+    async def _restore_now(self, why: str) -> None:
+        pending = self._pending
+        if pending is None:
+            return
+        log.warning("a confirmed commit %s: running is restored", why)
+        try:
+            await self._engine.commit(pending.before)
+        except NetconfError as error:
+            log.error("running can't be restored: %s", error.message)  # noqa: TRY400 - no programming error
+        self._disarm()
+
+    def _disarm(self) -> None:
+        if self._pending is not None:
+            self._pending.timer.cancel()
+            self._pending = None
+        self._store.keep(None)

@@ -1,0 +1,91 @@
+"""with-defaults (RFC 6243): default values in what is returned, by mode. The basic mode is explicit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from agent import errors
+from agent.tree import Children, Key, Node
+
+if TYPE_CHECKING:
+    from agent.model.schema import SchemaNode
+
+NAMESPACE: Final = "urn:ietf:params:xml:ns:yang:ietf-netconf-with-defaults"
+MODES: Final = ("explicit", "report-all", "report-all-tagged", "trim")
+_DATA: Final = {"container", "list", "leaf", "leaf-list"}
+
+
+def with_defaults(root: Node, mode: str, effective: dict[str, Any] | None) -> Node:
+    """Return a configuration as a mode shows it.
+
+    ``effective`` is the same configuration as libyang completes it, None where it is not valid: it says whether a
+    node that depends on a ``when`` has its default. Raises invalid-value for an unknown mode.
+    """
+    if mode not in MODES:
+        raise errors.invalid_value(f"with-defaults is {mode!r}, which is none of {', '.join(MODES)}")
+    if mode == "explicit":
+        return root
+    if mode == "trim":
+        return _trimmed(root)
+    return _filled(root, effective, tagged=mode == "report-all-tagged")
+
+
+def _trimmed(node: Node) -> Node:
+    children: Children = {}
+    for schema, child in node.children.items():
+        if isinstance(child, Node):
+            if child.schema.is_leaf:
+                if not (schema.kind == "leaf" and schema.config and (child.value,) == schema.defaults):
+                    children[schema] = child
+                continue
+            trimmed = _trimmed(child)
+            if trimmed.children or schema.presence:
+                children[schema] = trimmed
+        else:
+            children[schema] = {k: e if e.schema.is_leaf else _trimmed(e) for k, e in child.items()}
+    return node.with_children(children)
+
+
+def _filled(node: Node, effective: Any, *, tagged: bool) -> Node:  # noqa: ANN401 - RFC 7951 data
+    children: Children = {}
+    for schema in node.schema.children.values():
+        if schema.kind not in _DATA:
+            continue
+        child = node.children.get(schema)
+        below = effective.get(schema.qualified) if isinstance(effective, dict) else None
+        if isinstance(child, Node):
+            children[schema] = child if schema.is_leaf else _filled(child, below, tagged=tagged)
+        elif child is not None:
+            children[schema] = child if schema.is_leaf else _entries(schema, child, below, tagged=tagged)
+        elif schema.config and _applies(node, schema, effective):
+            _add_default(children, schema, below, tagged=tagged)
+    return node.with_children(children)
+
+
+def _entries(schema: SchemaNode, entries: dict[Key, Node], effective: Any, *, tagged: bool) -> dict[Key, Node]:  # noqa: ANN401
+    found = {_json_key(schema, entry): entry for entry in effective} if isinstance(effective, list) else {}
+    return {key: _filled(entry, found.get(key), tagged=tagged) for key, entry in entries.items()}
+
+
+def _json_key(schema: SchemaNode, entry: dict[str, Any]) -> Key:
+    values = (entry.get(leaf.name, "") for leaf in schema.keys)
+    return tuple(str(value).lower() if isinstance(value, bool) else str(value) for value in values)
+
+
+def _add_default(children: Children, schema: SchemaNode, effective: Any, *, tagged: bool) -> None:  # noqa: ANN401
+    if schema.kind == "leaf" and schema.defaults:
+        children[schema] = Node(schema, schema.defaults[0], tagged=tagged)
+    elif schema.kind == "leaf-list" and schema.defaults:
+        children[schema] = {(value,): Node(schema, value, tagged=tagged) for value in schema.defaults}
+    elif schema.kind == "container" and not schema.presence:
+        filled = _filled(Node(schema), effective, tagged=tagged)
+        if filled.children:
+            children[schema] = filled
+
+
+def _applies(node: Node, schema: SchemaNode, effective: Any) -> bool:  # noqa: ANN401 - RFC 7951 data
+    """Whether an absent node has its default: its case is chosen, or is the default of a choice not made (7.9.3)."""
+    if schema.conditional and not (isinstance(effective, dict) and schema.qualified in effective):
+        return False
+    chosen = {choice: case for child in node.children for choice, case in child.cases}
+    return all(chosen.get(choice, node.schema.default_cases.get(choice)) == case for choice, case in schema.cases)
