@@ -7,6 +7,7 @@ evaluates it, on the XML of the tree, and is killed when its time is over.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 import sys
@@ -80,7 +81,8 @@ class XPath:
     async def close(self) -> None:
         """End the worker."""
         if self._process is not None:
-            self._process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
             await self._process.wait()
             self._process = None
 

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 OWN: Final = ("hardware-acceleration-types", "hardware-acceleration", "accel-agent-deviations", "accel-agent")
 ALWAYS: Final = ("candidate", "confirmed-commit", "rollback-on-error", "validate", "xpath")
-STANDARD: Final = ("ietf-netconf", "ietf-netconf-monitoring", "ietf-netconf-with-defaults", "ietf-yang-library")
+STANDARD: Final = (
+    "ietf-netconf",
+    "ietf-netconf-monitoring",
+    "ietf-netconf-with-defaults",
+    "ietf-datastores",
+    "ietf-yang-library",
+)
 
 
 class Model:
