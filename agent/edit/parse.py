@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 OPERATIONS: Final[dict[str, Operation]] = {name: name for name in ("merge", "replace", "create", "delete", "remove")}
 _OPERATION: Final = f"{{{NETCONF}}}operation"
+_DEFAULT: Final = "{urn:ietf:params:xml:ns:netconf:default:1.0}default"
 _REMOVES: Final = {"delete", "remove"}
 _MAKES: Final = {"merge", "replace", "create"}
 _DATA: Final = {"container", "list", "leaf", "leaf-list", "anydata", "anyxml"}
@@ -83,6 +84,8 @@ class _Reader:
         schema = self._schema(element, within, parent)
         attributes = element.keys()
         edit = Edit(schema, _operation(element, parent, inherited) if attributes else inherited, parent)
+        if _DEFAULT in attributes:
+            _reset_to_default(element, edit)
         if not schema.config:
             message = f"<{schema.name}> is state and can't be edited"
             raise errors.invalid_value(message, type="application", path=edit.path)
@@ -159,11 +162,23 @@ def _operation(element: Element, parent: Edit | None, inherited: Operation) -> O
             message = f'operation="{value}" is none of {", ".join(OPERATIONS)}'
             path = None if parent is None else parent.path
             raise errors.bad_attribute("operation", _local(element), message, path=path)
-        elif name not in ATTRIBUTES:
+        elif name not in ATTRIBUTES and name != _DEFAULT:
             path = None if parent is None else parent.path
             local = str(name).rpartition("}")[2]
             raise errors.unknown_attribute(local, _local(element), type="application", path=path)
     return operation
+
+
+def _reset_to_default(element: Element, edit: Edit) -> None:
+    """Take a leaf that is marked as a default for a request to remove what is set (RFC 6243 4.5.2)."""
+    name = edit.schema.name
+    if not edit.schema.is_leaf or element.get(_DEFAULT) not in {"true", "1"}:
+        message = f"the attribute default of <{name}> is true, and stands on a leaf"
+        raise errors.bad_attribute("default", name, message, type="application", path=edit.path)
+    if _canonical(element, edit.schema, edit) not in edit.schema.defaults:
+        message = f"{name} is marked as a default, and has another value than that"
+        raise errors.invalid_value(message, type="application", path=edit.path)
+    edit.operation = "remove"
 
 
 def _check_key(element: Element, entry: Edit | None) -> None:

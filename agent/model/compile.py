@@ -86,6 +86,10 @@ class Compiler:
         if statement.keyword in {"rpc", "action", "notification", "input", "output"}:
             node.config = False
         parent.add(node)
+        above: SchemaNode | None = parent
+        while node.conditional and node.config and above is not None and not above.has_conditional:
+            above.has_conditional = True
+            above = above.parent
         if (type_ := statement.search_one("type")) is not None:
             node.type = self._type(type_, statement)
         if statement.keyword in {"leaf", "leaf-list"}:

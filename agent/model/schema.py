@@ -59,7 +59,8 @@ class SchemaNode:
     ``index`` sorts siblings as XML is written: a list's keys first (RFC 7950 7.8.5). ``cases`` is the chain of
     (choice, case) names from the parent down. ``is_leaf``: the node holds a value rather than children;
     ``is_entry``: there can be several instances below one parent. ``deny`` is the node's own NACM default-deny
-    extension (RFC 8341 3.7). ``conditional``: a ``when`` decides whether the node can be there. ``default_cases`` are
+    extension (RFC 8341 3.7). ``conditional``: a ``when`` decides whether the node can be there;
+    ``has_conditional``: whether one below it can. ``default_cases`` are
     the default case of each choice below the node.
     """
 
@@ -79,6 +80,7 @@ class SchemaNode:
     type: ValueType | None = None
     deny: Deny | None = None
     conditional: bool = False
+    has_conditional: bool = False
     default_cases: dict[str, str] = field(default_factory=dict)
     tag: str = field(init=False)
     qualified: str = field(init=False)

@@ -75,6 +75,18 @@ class Validator:
         printed = tree.print(ly.DataFormat.JSON, flags) if tree is not None else None
         return json.loads(printed) if printed else {}
 
+    def possible(self, config: bytes, paths: Sequence[str]) -> set[str]:
+        """Return which of these instances are still there once those with a false ``when`` are removed.
+
+        All are where the configuration is invalid for another reason: that is for ``validate`` to say.
+        """
+        options = ly.ValidationOptions.NoState | ly.ValidationOptions.NotFinal
+        try:
+            tree = self._parse(config, _STRICT | ly.ParseOptions.WhenTrue, options)
+        except _LibyangError:
+            return set(paths)
+        return {path for path in paths if self.find(tree, path).get("paths")}
+
     def parse_only(self, data: bytes) -> Any:  # noqa: ANN401 - bindings without types
         """Return data, configuration and state, for ``find``; nothing is checked but types. Raises NetconfError."""
         return self._parse(data, ly.ParseOptions.ParseOnly, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent import edit, errors
+from agent.conditions import settle
 from agent.messages import OK
 from agent.operations.request import local_name, text
 from agent.operations.retrieve import completed
@@ -100,10 +101,9 @@ def inline_config(request: Request, element: Element) -> Node:
 
 def _edited(request: Request, before: Node, edits: list[Edit], *, whole: bool) -> Node:
     """Return a tree after edits; ``whole``: they are all that is to be in it."""
-    if not whole:
-        return edit.apply(before, edits)
-    after = edit.apply(Node(request.services.model.root), edits)
-    return before if after.xml() == before.xml() else after
+    base = Node(request.services.model.root) if whole else before
+    after = settle(request.services.model, before, edit.apply(base, edits))
+    return before if whole and after.xml() == before.xml() else after
 
 
 def _editable(request: Request, element: Element) -> str:
