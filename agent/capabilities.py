@@ -25,7 +25,7 @@ _PROTOCOL: Final = (
 
 
 def capabilities(
-    modules: list[Module], content_id: str, library_revision: str, features: tuple[str, ...]
+    modules: list[Module], content_id: str, library_revision: str, features: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
     """Return the server's capabilities. ``features`` are the optional ones of ietf-netconf that are offered.
 

@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from agent import errors
-from agent.errors import NetconfError
+from agent.errors import NetconfError, is_incomplete
 from agent.plan import Prepared, prepare, subtree
 from agent.tree import Node
 from translators.apply import PlanFailedError, apply, undo_of, unwind
@@ -52,9 +52,18 @@ class CommitEngine:
         self._durable = durable
         self._one_at_a_time = asyncio.Lock()
 
-    async def check(self, root: Node) -> None:
-        """Validate a configuration by YANG and, where it differs from running, by the machine. Raises NetconfError."""
-        self._datastores.effective(root)
+    async def check(self, root: Node, *, complete: bool = True) -> None:
+        """Validate a configuration by YANG and, where it differs from running, by the machine. Raises NetconfError.
+
+        One that is not ``complete`` may lack what a later edit can bring: mandatory nodes and list entries, which only
+        validate and commit demand (RFC 7950 8.3.3).
+        """
+        try:
+            self._datastores.effective(root)
+        except NetconfError as error:
+            if complete or not all(is_incomplete(one) for one in (error, *error.others)):
+                raise
+            return
         if self._wanted(root):
             await self.plan(root)
 

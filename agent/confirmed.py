@@ -120,4 +120,4 @@ class ConfirmedCommits:
         if self._pending is not None:
             self._pending.timer.cancel()
             self._pending = None
-        self._store.keep(None)
+            self._store.keep(None)

@@ -212,5 +212,12 @@ def malformed_message(message: str) -> NetconfError:
     return NetconfError("rpc", "malformed-message", message)
 
 
+def is_incomplete(error: NetconfError) -> bool:
+    """Return whether an error says that something is still missing, and nothing is wrong (RFC 7950 15.3, 15.6)."""
+    if error.tag == "data-missing":
+        return error.app_tag in {None, "missing-choice"}
+    return error.app_tag == "too-few-elements"
+
+
 def _bad(what: str, name: str) -> Info:
     return (NETCONF, f"bad-{what}", name)

@@ -40,7 +40,7 @@ async def edit_config(request: Request) -> bytes:
         before = stores.get(target)
         after = _edited(request, before, edits, whole=default == "replace")
         if test != "set" and after is not before:
-            await engine.check(after)
+            await engine.check(after, complete=target == "running")
         if test == "test-only":
             return OK
         if stores.get(target) is before:

@@ -11,6 +11,7 @@ from lxml import etree
 
 from agent import filter as subtree
 from agent.capabilities import capabilities
+from agent.confirmed import ConfirmedCommits
 from agent.datastore import Datastores
 from agent.errors import NETCONF
 from agent.link import Peer
@@ -20,6 +21,7 @@ from agent.server import NetconfSession
 from agent.session import Sessions
 from agent.settings import Limits
 from agent.tree import Node, from_json
+from agent.xpath import XPath
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -58,13 +60,12 @@ class Engine:
 class State:
     """Operational state of which there is none."""
 
-    def __init__(self, stores: Datastores, engine: Engine) -> None:
-        self.stores = stores
+    def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
-    async def get(self, filters: list[Filter] | None) -> Node:
+    async def get(self, running: Node, filters: list[Filter] | None) -> Node:
         await self.engine.gate.wait()
-        return self.stores.running if filters is None else subtree.apply(self.stores.running, filters)
+        return running if filters is None else subtree.apply(running, filters)
 
 
 class Wire:
@@ -117,10 +118,13 @@ class Server:
             model=model,
             datastores=self.stores,
             engine=cast("Any", self.engine),
-            operational=cast("Any", State(self.stores, self.engine)),
+            operational=cast("Any", State(self.engine)),
+            confirmed=ConfirmedCommits(self.stores, cast("Any", self.engine), cast("Any", None)),
+            xpath=XPath(model, seconds=5),
             sessions=self.sessions,
             capabilities=capabilities([*model.modules.values()], "id", "2019-01-04"),
             now=lambda: datetime.now(UTC),
+            writable_running=False,
         )
 
     def connect(self, user: str = "ada") -> Client:

@@ -36,7 +36,13 @@ def test_modules_are_known_by_name_and_by_namespace(model: Model) -> None:
     assert model.by_namespace["urn:example:t"] is t
     assert all(model.modules[name].implemented for name in STANDARD)
     assert not model.modules["ietf-yang-types"].implemented
-    assert model.modules["ietf-netconf"].features == ("candidate", "rollback-on-error", "validate")
+    assert model.modules["ietf-netconf"].features == (
+        "candidate",
+        "confirmed-commit",
+        "rollback-on-error",
+        "validate",
+        "xpath",
+    )
 
 
 def test_the_schema_of_t(model: Model) -> None:

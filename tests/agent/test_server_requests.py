@@ -89,7 +89,13 @@ def test_malformed_messages(model: Model) -> None:
             "<delete-config><target><running/></target></delete-config>",
             ("protocol", "operation-not-supported", {}),
         ),  # C168
-        ("<commit><confirmed/></commit>", ("protocol", "operation-not-supported", {})),  # C170
+        ("<commit><persist>p</persist></commit>", ("protocol", "missing-element", {"bad-element": "confirmed"})),
+        (
+            "<commit><confirmed/><confirm-timeout>0</confirm-timeout></commit>",
+            ("protocol", "invalid-value", {}),
+        ),  # C164
+        ("<commit><persist-id>p</persist-id></commit>", ("protocol", "invalid-value", {})),  # C160
+        ("<cancel-commit/>", ("protocol", "invalid-value", {})),  # C161
         ("<kill-session><session-id>0</session-id></kill-session>", ("protocol", "invalid-value", {})),  # C147
         ("<kill-session><session-id>x</session-id></kill-session>", ("protocol", "invalid-value", {})),
         ("<kill-session><session-id>1</session-id></kill-session>", ("protocol", "invalid-value", {})),  # C146

@@ -139,7 +139,7 @@ def test_the_examples_comments_state_the_defaults(tmp_path: Path) -> None:
         ("[limits]\n\nsesions = 4\n", "FILE:3: limits.sesions: [limits] has no such key: did you mean sessions?"),
         (
             "[datastore]\nzzz = 1\n",
-            "FILE:2: datastore.zzz: [datastore] has no such key: there are persistence",
+            "FILE:2: datastore.zzz: [datastore] has no such key: there are persistence, writable-running",
         ),
         ("[lissten]\n", "FILE:1: lissten: there is no such section: did you mean listen?"),
         ("\nlimits = 3\n", "FILE:2: limits: is a section: write [limits] and its keys below"),
@@ -166,11 +166,8 @@ def test_the_examples_comments_state_the_defaults(tmp_path: Path) -> None:
             ),
         ),
         (
-            '[datastore]\npersistence = "startup"\n',
-            (
-                "FILE:2: datastore.persistence: a :startup datastore is not in this release:"
-                " only \"running\" is, not 'startup'"
-            ),
+            '[datastore]\npersistence = "never"\n',
+            ('FILE:2: datastore.persistence: must be one of "running", "startup", not \'never\''),
         ),
         (
             '[listen]\ntls = ["[::]:6513"]\n',

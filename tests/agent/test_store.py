@@ -233,5 +233,5 @@ def test_running_that_can_not_be_used_is_refused_and_stays(model: Model, store: 
     path.write_bytes(content)
     with pytest.raises(StartError) as caught:
         store.load(model)
-    assert str(caught.value).startswith(f"{path}: running can't be used: ")
+    assert str(caught.value).startswith(f"{path}: the configuration can't be used: ")
     assert path.read_bytes() == content
