@@ -69,13 +69,15 @@ class Agent:
         self._store = store
         self._executors = executors
         self._health: asyncio.Task[None] | None = None
+        self._services: Services | None = None
         self.listeners: list[ssh.SshListener | unix.UnixListener] = []
         self.ssh_addresses: tuple[Address, ...] = ()
         self.unix_path: Path | None = None
 
-    def start_health(self, health: Health) -> None:
+    def start_health(self, services: Services) -> None:
         """Supervise the machine until the agent is closed."""
-        self._health = asyncio.ensure_future(health.run())
+        self._services = services
+        self._health = asyncio.ensure_future(Health(services.datastores, services.engine).run())
         self._health.add_done_callback(_supervision_ended)
 
     async def close(self) -> None:
@@ -84,6 +86,9 @@ class Agent:
             await listener.close()
         if self._health is not None:
             self._health.cancel()
+        if self._services is not None:
+            await self._services.confirmed.close()
+            await self._services.xpath.close()
         for executor in self._executors:
             await asyncio.to_thread(executor.shutdown)
         self._store.close()
@@ -101,8 +106,12 @@ async def start(options: Options) -> Agent:
     try:
         services = _services(options, model, store, readers, committer)
         await asyncio.to_thread(wait_for_programs, store.program_lock, timeout=_ORPHAN_DEADLINE)
-        await services.engine.boot()
-        agent.start_health(Health(services.datastores, services.engine))
+        before = _unconfirmed(store, model)
+        durable = settings.datastore.persistence == "running"  # otherwise startup is what it is restored to
+        await services.engine.boot(before if durable else None)
+        if before is not None:
+            _settled(store, before, durable=durable)
+        agent.start_health(services)
         await _listen(agent, settings, options.passwords, partial(_connect, services, settings.limits))
     except BaseException:
         await agent.close()
@@ -149,7 +158,7 @@ def _services(
     managed = translators(TranslatorSettings(ipsec_control=how, vici=settings.ipsec.vici))
     with_startup = settings.datastore.persistence == "startup"
     startup = (store.load_startup(model) or Node(model.root)) if with_startup else None
-    datastores = Datastores(model, _first_running(store, model, startup), startup=startup)
+    datastores = Datastores(model, startup or store.load(model) or Node(model.root), startup=startup)
     sessions = Sessions(
         limit=settings.limits.sessions, limit_per_user=settings.limits.sessions_per_user, started=_now()
     )
@@ -158,7 +167,7 @@ def _services(
     revision = model.modules["ietf-yang-library"].revision
     announced = capabilities(modules, identifier, revision, _features(settings))
     operational = Operational(model, datastores, managed, host, readers, deadline=_READ_DEADLINE)
-    operational.provide_fixed(library.library(modules, identifier))
+    operational.provide_fixed(library.library(modules, identifier, datastores.names))
     operational.provide(
         "/ietf-netconf-monitoring:netconf-state",
         partial(netconf_state, capabilities=announced, modules=modules, datastores=datastores, sessions=sessions),
@@ -186,20 +195,22 @@ def _features(settings: Settings) -> tuple[str, ...]:
     return (*startup, *(("writable-running",) if settings.datastore.writable_running else ()))
 
 
-def _first_running(store: Store, model: Model, startup: Node | None) -> Node:
-    """Return what running is at first: what was before a confirmed commit that nobody confirmed, or what was stored."""
-    running = startup if startup is not None else store.load(model) or Node(model.root)
-    kept = store.kept(model)
-    if kept is None:
-        return running
-    log.warning("a confirmed commit was not confirmed before the agent ended: running is restored")
+def _unconfirmed(store: Store, model: Model) -> Node | None:
+    """Return what was before a confirmed commit that nobody confirmed while the agent lived; None if there is none."""
+    before = store.kept(model)
+    if before is not None:
+        log.warning("a confirmed commit was not confirmed before the agent ended: running is restored")
+    return before
+
+
+def _settled(store: Store, before: Node, *, durable: bool) -> None:
+    """Store that an unconfirmed commit is undone."""
     try:
-        if startup is None:
-            store.save(kept)
+        if durable:
+            store.save(before)
         store.keep(None)
     except OSError as error:
         raise StartError(f"the state directory can't be written: {error}: make it the agent's") from error
-    return running if startup is not None else kept
 
 
 def _now() -> datetime:

@@ -87,13 +87,14 @@ class CommitEngine:
                 raise errors.operation_failed(f"startup can't be stored: {error.strerror or error}") from error
             self._datastores.startup = Node(self._datastores.running.schema) if root is None else root
 
-    async def boot(self) -> None:
+    async def boot(self, restored: Node | None = None) -> None:
         """Undo a commit that an earlier agent left half done, then bring the machine to running.
 
-        What can't be done is logged: the agent serves all the same, and reports the state as it is.
+        ``restored`` becomes running first: what a commit is undone to that was not confirmed. What can't be done is
+        logged: the agent serves all the same, and reports the state as it is.
         """
         async with self._one_at_a_time:
-            await _in_thread(self._committer, self._boot)
+            await _in_thread(self._committer, self._boot, restored)
 
     async def look(self) -> None:
         """Let the translators look at what they supervise, and refresh the services that this asks for."""
@@ -186,16 +187,25 @@ class CommitEngine:
         log.warning("commit: %s", text)
         return errors.operation_failed(text, path=path)
 
-    def _boot(self) -> None:
+    def _boot(self, restored: Node | None) -> None:
         journal = self._store.unfinished()
         if journal is not None:
             log.warning("an earlier commit was broken off: undoing %d steps", len(journal.plan.steps))
             for failure in unwind(undo_of(journal.plan.steps), self._host):
                 log.error("undoing a broken-off commit: %s", failure)
             self._over()
-        root = self._datastores.running
+        if restored is not None:
+            unconfirmed = self._datastores.running
+            self._datastores.moved(restored)
+            self._bring(unconfirmed)
+        self._bring(None)
+
+    def _bring(self, before: Node | None) -> None:
+        """Bring the machine to running, from a configuration or from what is not known."""
         try:
-            prepared = self._prepare(root, booting=True)
+            after = self._datastores.effective(self._datastores.running)
+            old = None if before is None else self._datastores.effective(before)
+            prepared = prepare(self._translators, self._translators, old, after, self._host)
             self._journaled(prepared.plan)
         except NetconfError as error:
             log.error("running does not fit this machine: %s", error.message)  # noqa: TRY400 - no programming error
@@ -217,11 +227,10 @@ class CommitEngine:
             return list(self._translators)
         return [t for t in self._translators if _dig(root, t.path) is not _dig(running, t.path)]
 
-    def _prepare(self, root: Node, *, booting: bool = False) -> Prepared:
+    def _prepare(self, root: Node) -> Prepared:
         after = self._datastores.effective(root)
-        before = None if booting else self._datastores.effective(self._datastores.running)
-        wanted = self._translators if booting else self._wanted(root)
-        return prepare(self._translators, wanted, before, after, self._host)
+        before = self._datastores.effective(self._datastores.running)
+        return prepare(self._translators, self._wanted(root), before, after, self._host)
 
 
 async def _in_thread(executor: Executor, function: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401

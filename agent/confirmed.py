@@ -47,6 +47,8 @@ class ConfirmedCommits:
         self._store = store
         self._pending: Pending | None = None
         self._restoring: set[asyncio.Task[None]] = set()
+        # From the check who may commit to the end of the commit: else a timer or another session comes between.
+        self._one_at_a_time = asyncio.Lock()
 
     @property
     def owner(self) -> Session | None:
@@ -65,59 +67,87 @@ class ConfirmedCommits:
         elif pending is not None and pending.session is not session:
             raise errors.in_use(f"a confirmed commit of session {pending.session.id} is pending")
 
-    async def begin(self, root: Node, session: Session, *, timeout: int, persist: str | None) -> None:
+    async def begin(
+        self, root: Node, session: Session, persist_id: str | None, *, timeout: int, persist: str | None
+    ) -> None:
         """Commit, to be confirmed within ``timeout`` seconds. Raises NetconfError, and then nothing is armed."""
-        earlier = self._pending
-        before = earlier.before if earlier is not None else self._datastores.running
-        if earlier is None:
-            self._store.keep(before)
-        try:
-            await self._engine.commit(root)
-        except NetconfError:
+        async with self._one_at_a_time:
+            self.check(session, persist_id)
+            earlier = self._pending
+            before = earlier.before if earlier is not None else self._datastores.running
             if earlier is None:
-                self._store.keep(None)
-            raise
-        if earlier is not None:
-            earlier.timer.cancel()
-        timer = asyncio.get_running_loop().call_later(timeout, self._restore, "was not confirmed in time")
-        self._pending = Pending(before, session, persist, timer)
+                await self._keep(before)
+            try:
+                await self._engine.commit(root)
+            except NetconfError:
+                if earlier is None:
+                    await self._keep(None)
+                raise
+            if earlier is not None:
+                earlier.timer.cancel()
+            timer = asyncio.get_running_loop().call_later(timeout, self._restore, "was not confirmed in time")
+            self._pending = Pending(before, session, persist if persist is not None else persist_id, timer)
 
-    async def confirm(self, root: Node) -> None:
-        """Commit for good. Raises NetconfError, and then the confirmed commit is still pending."""
-        await self._engine.commit(root)
-        self._disarm()
+    async def confirm(self, root: Node, session: Session, persist_id: str | None) -> None:
+        """Commit for good. Raises NetconfError, and then a confirmed commit is still pending."""
+        async with self._one_at_a_time:
+            self.check(session, persist_id)
+            await self._engine.commit(root)
+            await self._disarm()
+
+    async def change(self, root: Node, session: Session) -> None:
+        """Make a configuration running without candidate; a confirmed commit stays pending. Raises NetconfError."""
+        async with self._one_at_a_time:
+            self.check(session, None)
+            await self._engine.commit(root)
 
     async def cancel(self, session: Session, persist_id: str | None) -> None:
         """Restore what was before. Raises NetconfError."""
-        if self._pending is None:
-            raise errors.invalid_value("no confirmed commit is pending")
-        self.check(session, persist_id)
-        await self._engine.commit(self._pending.before)
-        self._disarm()
+        async with self._one_at_a_time:
+            if self._pending is None:
+                raise errors.invalid_value("no confirmed commit is pending")
+            self.check(session, persist_id)
+            await self._engine.commit(self._pending.before)
+            await self._disarm()
 
     def session_ended(self, session: Session) -> None:
         """Restore what was before where the session's confirmed commit was its own alone."""
         if self._pending is not None and self._pending.session is session and self._pending.persist is None:
             self._restore(f"ended with its session {session.id}")
 
+    async def close(self) -> None:
+        """Finish what is being restored; what is still pending is restored by the next agent."""
+        if self._pending is not None:
+            self._pending.timer.cancel()
+        await asyncio.gather(*self._restoring)
+
     def _restore(self, why: str) -> None:
-        task = asyncio.ensure_future(self._restore_now(why))
+        task = asyncio.ensure_future(self._restore_now(self._pending, why))
         self._restoring.add(task)
         task.add_done_callback(self._restoring.discard)
 
-    async def _restore_now(self, why: str) -> None:
-        pending = self._pending
-        if pending is None:
-            return
-        log.warning("a confirmed commit %s: running is restored", why)
-        try:
-            await self._engine.commit(pending.before)
-        except NetconfError as error:
-            log.error("running can't be restored: %s", error.message)  # noqa: TRY400 - no programming error
-        self._disarm()
+    async def _restore_now(self, pending: Pending | None, why: str) -> None:
+        async with self._one_at_a_time:
+            if pending is None or self._pending is not pending:
+                return  # it was confirmed, continued or cancelled while this waited
+            log.warning("a confirmed commit %s: running is restored", why)
+            try:
+                await self._engine.commit(pending.before)
+                await self._disarm()
+            except NetconfError as error:
+                log.error("running can't be restored: %s", error.message)  # noqa: TRY400 - no programming error
+                pending.timer.cancel()
+                self._pending = None
 
-    def _disarm(self) -> None:
+    async def _disarm(self) -> None:
         if self._pending is not None:
+            await self._keep(None)
             self._pending.timer.cancel()
             self._pending = None
-            self._store.keep(None)
+
+    async def _keep(self, root: Node | None) -> None:
+        try:
+            await asyncio.to_thread(self._store.keep, root)
+        except OSError as error:
+            said = f"the state directory can't be written: {error.strerror or error}"
+            raise errors.operation_failed(f"{said}. A confirmed commit can't be kept or ended") from error

@@ -185,9 +185,9 @@ def data_missing(path: str, message: str | None = None, *, app_tag: str | None =
     return NetconfError("application", "data-missing", message or f"{path} does not exist", path=path, app_tag=app_tag)
 
 
-def operation_not_supported(message: str, *, type: str = "protocol") -> NetconfError:
+def operation_not_supported(message: str, *, type: str = "protocol", path: str | None = None) -> NetconfError:
     """Return: this server does not do this."""
-    return NetconfError(type, "operation-not-supported", message)
+    return NetconfError(type, "operation-not-supported", message, path=path)
 
 
 def operation_failed(

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agent.model.schema import Module
 
-_DATASTORES = ("running", "candidate", "operational")
-
 
 def content_id(modules: list[Module]) -> str:
     """Return an identifier that changes when anything in the library does."""
@@ -20,8 +18,8 @@ def content_id(modules: list[Module]) -> str:
     return digest.hexdigest()[:16]
 
 
-def library(modules: list[Module], identifier: str) -> dict[str, Any]:
-    """Return both library containers as RFC 7951 data."""
+def library(modules: list[Module], identifier: str, datastores: tuple[str, ...]) -> dict[str, Any]:
+    """Return both library containers as RFC 7951 data; ``datastores`` are the configuration datastores."""
     owned: dict[str, list[dict[str, str]]] = {}
     for module in modules:
         if module.belongs_to:
@@ -39,7 +37,9 @@ def library(modules: list[Module], identifier: str) -> dict[str, Any]:
                 }
             ],
             "schema": [{"name": "all", "module-set": ["all"]}],
-            "datastore": [{"name": f"ietf-datastores:{name}", "schema": "all"} for name in _DATASTORES],
+            "datastore": [
+                {"name": f"ietf-datastores:{name}", "schema": "all"} for name in (*datastores, "operational")
+            ],
             "content-id": identifier,
         },
         "ietf-yang-library:modules-state": {

@@ -27,7 +27,7 @@ def netconf_state(
     if wanted.wants("capabilities"):
         state["capabilities"] = {"capability": list(capabilities)}
     if wanted.wants("datastores"):
-        state["datastores"] = {"datastore": [_datastore(name, datastores) for name in ("candidate", "running")]}
+        state["datastores"] = {"datastore": [_datastore(name, datastores) for name in sorted(datastores.names)]}
     if wanted.wants("schemas"):
         state["schemas"] = {"schema": [_schema(module) for module in modules]}
     if wanted.wants("sessions"):

@@ -60,6 +60,9 @@ class Compiler:
         self, parent: SchemaNode, statements: Iterable[Statement], *, cases: tuple[tuple[str, str], ...]
     ) -> None:
         for statement in statements:
+            # pyang leaves in what an if-feature takes out of an augment of another module.
+            if hasattr(statement, "i_not_implemented"):
+                continue
             if statement.keyword == "choice":
                 _note_default_case(parent, statement)
                 for case in statement.i_children:

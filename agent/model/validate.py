@@ -17,6 +17,7 @@ from agent.errors import MOST_ERRORS, YANG, NetconfError, operation_failed, unkn
 from agent.paths import without_last_keys
 from agent.settings import StartError
 
+_NOTHING: Final = b'<yang-library xmlns="urn:ietf:params:xml:ns:yang:ietf-yang-library"/>'
 _STRICT: Final = ly.ParseOptions.Strict | ly.ParseOptions.NoState
 _MANDATORY: Final = re.compile(r'Mandatory node "([^"]+)" instance')
 _MANDATORY_CHOICE: Final = re.compile(r'Mandatory choice "([^"]+)"')
@@ -93,8 +94,8 @@ class Validator:
 
     def find(self, tree: Any, expression: str) -> dict[str, Any]:  # noqa: ANN401 - bindings without types
         """Return the instance paths that an XPath expression selects (``paths``), or what is wrong (``error``)."""
-        if tree is None:
-            return {"paths": []}
+        if tree is None:  # where there is no data an expression selects nothing, and may still be wrong
+            tree = self.parse_only(_NOTHING)
         with self._one_at_a_time:
             try:
                 return {"paths": [node.path for node in tree.find(expression)]}

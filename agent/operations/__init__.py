@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent import errors
-from agent.errors import NETCONF
-from agent.operations import candidate, configure, retrieve, sessions
+from agent.errors import NETCONF, YANG
+from agent.operations import candidate, configure, invoke, retrieve, sessions
 from agent.operations.request import Request, Services, local_name
 
 if TYPE_CHECKING:
@@ -33,16 +33,27 @@ OPERATIONS: Final[dict[str, Operation]] = {
     f"{{{NETCONF}}}close-session": sessions.close_session,
     f"{{{NETCONF}}}kill-session": sessions.kill_session,
     f"{{{retrieve.MONITORING}}}get-schema": retrieve.get_schema,
+    f"{{{YANG}}}action": invoke.action,
     "{urn:accel-agent:hardware-acceleration}plan": candidate.plan,
     # scrapli's Netconf puts <validate> and what is in it into the capability's namespace.
     "{urn:ietf:params:xml:ns:netconf:capability:validate:1.0}validate": candidate.validate,
     "{urn:ietf:params:netconf:capability:validate:1.0}validate": candidate.validate,
 }
 
+_PROTOCOL: Final = {NETCONF, retrieve.MONITORING}
+
 
 def find(request: Request) -> Operation:
-    """Return the function of the operation that is asked for. Raises operation-not-supported, unknown-namespace."""
+    """Return the function of the operation that is asked for.
+
+    Raises operation-not-supported, unknown-namespace, and what is wrong with the input of an operation of a model; the
+    protocol's own operations look at theirs themselves.
+    """
     tag = str(request.element.tag)
+    model = request.services.model
+    defined = model.root.children.get(tag)
+    if defined is not None and defined.kind == "rpc" and defined.module.namespace not in _PROTOCOL:
+        invoke.check_input(model, defined, request.element, defined.path)
     # Ansible's netconf_rpc puts an operation into no namespace unless it is told another.
     operation = OPERATIONS.get(tag if tag.startswith("{") else f"{{{NETCONF}}}{tag}")
     if operation is None:

@@ -41,14 +41,13 @@ async def commit(request: Request) -> bytes:
         raise errors.missing_element("confirmed", message="persist and confirm-timeout belong to a confirmed commit")
     if persist is not None and persist_id is not None:
         raise errors.invalid_value("persist and persist-id exclude each other")
-    confirmed.check(request.session, persist_id)
     stores = request.services.datastores
     stores.check_access("running", request.session)
     stores.check_access("candidate", request.session)
     if "confirmed" in found:
-        await confirmed.begin(stores.candidate, request.session, timeout=timeout, persist=persist or persist_id)
+        await confirmed.begin(stores.candidate, request.session, persist_id, timeout=timeout, persist=persist)
     else:
-        await confirmed.confirm(stores.candidate)
+        await confirmed.confirm(stores.candidate, request.session, persist_id)
     return OK
 
 
@@ -56,6 +55,7 @@ async def cancel_commit(request: Request) -> bytes:
     """Restore what a confirmed commit that is pending has changed (8.4.4.1)."""
     found = request.parameters("persist-id")
     persist_id = text(found["persist-id"], "") if "persist-id" in found else None
+    request.services.datastores.check_access("running", request.session)
     await request.services.confirmed.cancel(request.session, persist_id)
     return OK
 

@@ -90,8 +90,7 @@ async def _put(request: Request, target: str, tree: Node) -> None:
     elif target == "startup":
         await request.services.engine.save_startup(tree)
     else:
-        request.services.confirmed.check(request.session, None)
-        await request.services.engine.commit(tree)
+        await request.services.confirmed.change(tree, request.session)
 
 
 def inline_config(request: Request, element: Element) -> Node:

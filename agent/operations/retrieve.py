@@ -109,7 +109,7 @@ def _filters(request: Request, element: Element | None) -> list[Filter] | Expres
 
 
 def _expression(request: Request, element: Element) -> list[Filter] | Expression:
-    select = element.get("select") or element.get(f"{{{NETCONF}}}select")
+    select = element.get("select", element.get(f"{{{NETCONF}}}select"))
     if select is None:
         raise errors.missing_attribute("select", "filter")
     if len(element) or (element.text or "").strip():

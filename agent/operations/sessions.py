@@ -17,7 +17,8 @@ def lock(request: Request) -> bytes:
     name = request.datastore(request.require("target"))
     owner = request.services.confirmed.owner
     if name == "running" and owner is not None and owner is not request.session:
-        raise errors.lock_denied(owner.id, "a confirmed commit of another session is pending")
+        known = request.services.sessions.get(owner.id) is owner
+        raise errors.lock_denied(owner.id if known else 0, "a confirmed commit of another session is pending")
     request.services.datastores.lock(name, request.session, request.services.now())
     return OK
 

@@ -45,7 +45,7 @@ class Engine:
         self.fault: Exception | None = None
         self.asked = 0
 
-    async def check(self, root: Node) -> None:
+    async def check(self, root: Node, *, complete: bool = True) -> None:
         self.asked += 1
         await self.gate.wait()
         if self.fault is not None:

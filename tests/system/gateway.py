@@ -197,7 +197,7 @@ class Gateway:
 
 def environment(home: Path) -> dict[str, str]:
     """Return what a command needs of the environment, and no more."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "PYTHONPATH") if name in os.environ}
     return {**kept, "HOME": str(home)}
 
 

@@ -1,0 +1,55 @@
+"""One agent for all rows; a test finds it empty, and whatever it leaves is taken away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.conformance.session import Session
+from tests.system.gateway import T_MODULE, Gateway
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MODULES = (T_MODULE, T_MODULE.with_name("u.yang"), Path(__file__).parent / "modules/v.yang")
+LIMITS = "[limits]\nhello-timeout = 2\nsessions = 512\nsessions-per-user = 512\nmessage-size = '4 MiB'\n"
+EMPTY = "<copy-config><target><candidate/></target><source><config/></source></copy-config>"
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """Return a served machine without devices, whose agent has the modules t, u and v."""
+    gateway = Gateway(tmp_path_factory.mktemp("conformance")).build()
+    gateway.settings.write_text(LIMITS)
+    try:
+        yield gateway.start(*(word for module in MODULES for word in ("--module", str(module))))
+    finally:
+        gateway.close()
+
+
+@pytest.fixture
+def dial(served: Gateway) -> Iterator[Callable[..., Session]]:
+    """Return the function that opens a session; its options are Session's."""
+    made: list[Session] = []
+
+    def connect(**options: Any) -> Session:
+        made.append(Session(served.socket, **options))
+        return made[-1]
+
+    yield connect
+    for session in made:
+        session.close()
+    last = Session(served.socket)
+    last.ok("<discard-changes/>")
+    if last.config(source="running"):
+        last.ok(EMPTY, "<commit/>")
+    last.ok("<close-session/>")
+    last.close()
+
+
+@pytest.fixture
+def session(dial: Callable[..., Session]) -> Session:
+    """Return a session in chunked framing."""
+    return dial()
