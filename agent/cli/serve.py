@@ -142,7 +142,9 @@ async def _until_signal(options: app.Options, ready: Callable[[app.Agent], None]
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     agent = await app.start(options)
     try:
-        logging.getLogger("agent").info("sessions are accepted")
+        places = [f"{address.host} port {address.port}" for address in agent.ssh_addresses]
+        places += [str(agent.unix_path)] if agent.unix_path is not None else []
+        logging.getLogger("agent").info("sessions are accepted on %s", ", ".join(places) or "no address")
         ready(agent)
         await stop.wait()
     finally:

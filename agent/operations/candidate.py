@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from agent import errors
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from agent.operations.request import Request
     from agent.plan import Prepared
     from translators.base import Tree
+
+
+log = logging.getLogger(__name__)
 
 
 async def validate(request: Request) -> bytes:
@@ -36,6 +40,7 @@ async def commit(request: Request) -> bytes:
     stores.check_access("running", request.session)
     stores.check_access("candidate", request.session)
     await request.services.engine.commit(stores.candidate)
+    log.info("running was changed by %s (session %d)", request.session.peer.username, request.session.id)
     return OK
 
 
