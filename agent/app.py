@@ -167,7 +167,7 @@ def _services(
     revision = model.modules["ietf-yang-library"].revision
     announced = capabilities(modules, identifier, revision, _features(settings))
     operational = Operational(model, datastores, managed, host, readers, deadline=_READ_DEADLINE)
-    operational.provide_fixed(library.library(modules, identifier, datastores.names))
+    operational.provide_fixed(library.containers(modules, identifier, datastores.names))
     operational.provide(
         "/ietf-netconf-monitoring:netconf-state",
         partial(netconf_state, capabilities=announced, modules=modules, datastores=datastores, sessions=sessions),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from agent.datastore import Datastores
     from agent.store import Store
-    from translators.base import Disturbance, Translator
+    from translators.base import Disturbance, Step, Translator
     from translators.host import Host
 
 log = logging.getLogger(__name__)
@@ -139,7 +139,7 @@ class CommitEngine:
         if plan:
             self._store.begin(plan, None)
             try:
-                apply(plan, self._host)
+                apply(plan, self._host, after_step=_log_step)
             finally:
                 self._over()
 
@@ -161,7 +161,7 @@ class CommitEngine:
         try:
             if plan:
                 self._store.begin(plan, root if moves else None)
-            undo = apply(plan, self._host)
+            undo = apply(plan, self._host, after_step=_log_step)
             if moves:
                 self._store.save(root)
         except PlanFailedError as failure:
@@ -235,6 +235,10 @@ class CommitEngine:
 
 async def _in_thread(executor: Executor, function: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401
     return await asyncio.get_running_loop().run_in_executor(executor, function, *arguments)
+
+
+def _log_step(step: Step) -> None:
+    log.info("done: %s", step.describe())
 
 
 def _told(failure: PlanFailedError, prepared: Prepared) -> str:

@@ -18,7 +18,7 @@ def content_id(modules: list[Module]) -> str:
     return digest.hexdigest()[:16]
 
 
-def library(modules: list[Module], identifier: str, datastores: tuple[str, ...]) -> dict[str, Any]:
+def containers(modules: list[Module], identifier: str, datastores: tuple[str, ...]) -> dict[str, Any]:
     """Return both library containers as RFC 7951 data; ``datastores`` are the configuration datastores."""
     owned: dict[str, list[dict[str, str]]] = {}
     for module in modules:

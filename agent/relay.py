@@ -9,7 +9,11 @@ from __future__ import annotations
 import os
 import select
 import socket
+import stat
 import sys
+
+DEFAULT_SOCKET = "/run/accel-agent/netconf.sock"
+"""What [listen] unix is where the settings don't say otherwise."""
 
 _STDIN = 0
 _STDOUT = 1
@@ -21,7 +25,8 @@ def relay(path: str) -> int:
     """Copy both ways until the agent closes the session; after the end of input, replies still come.
 
     Return the exit status: 0 when the agent closed the session, 1 when there is no agent, when it broke the
-    session off, or when nobody reads the output. Errors go to standard error, which sshd hands to the client.
+    session off, or when nobody reads the output, 130 after Ctrl-C. Errors go to standard error, which sshd hands to
+    the client.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as agent:
         try:
@@ -29,12 +34,12 @@ def relay(path: str) -> int:
         except PermissionError:
             return _fail(f"may not use {path}: join the group that [listen] unix-group names")
         except OSError as exc:
-            return _fail(f"no agent answers on {path} ({exc.strerror or exc}): start it, or see [listen] unix")
+            return _fail(_reason(path, exc))
         agent.settimeout(0)
         try:
             return _Copy(agent).run()
         except KeyboardInterrupt:
-            return 1
+            return 130
 
 
 class _Copy:
@@ -129,6 +134,17 @@ class _Copy:
         except OSError:
             return False
         return True
+
+
+def _reason(path: str, error: OSError) -> str:
+    if error.errno is None:
+        return f"{path} is too long for a socket's path: give a shorter one"
+    try:
+        if not stat.S_ISSOCK(os.stat(path).st_mode):  # noqa: PTH116 - pathlib takes its time to load
+            return f"{path} is no socket: give the agent's, see [listen] unix"
+    except OSError:
+        pass  # what connecting to it said is told
+    return f"no agent answers on {path} ({error.strerror}): start it, or see [listen] unix"
 
 
 def _fail(problem: str) -> int:

@@ -48,6 +48,8 @@ class NetconfSession:
         self._idle_timeout = limits.idle_timeout
         self._loop = asyncio.get_running_loop()
         self._timer = self._loop.call_later(limits.hello_timeout, self._no_hello, limits.hello_timeout)
+        host = f" from {peer.source_host}" if peer.source_host else ""
+        log.info("session %d: %s%s, %s", self._session.id, peer.username, host, peer.transport.partition(":")[2])
         transport.write(end_of_message(messages.hello(services.capabilities, self._session.id)))
         services.sessions.in_sessions += 1
 
@@ -75,7 +77,7 @@ class NetconfSession:
         self._timer.cancel()
         self._ending = self._ending or "dropped"
         if exc is not None:
-            log.info("session %d: connection lost: %s", self._session.id, exc)
+            log.debug("session %d: connection lost: %s", self._session.id, exc)
         if self._busy is None:
             self._release()
 
@@ -216,6 +218,7 @@ class NetconfSession:
     def _release(self) -> None:
         self._services.confirmed.session_ended(self._session)
         self._services.datastores.release_all(self._session)
+        log.info("session %d: ended, %s", self._session.id, self._ending)
         self._services.sessions.close(self._session, dropped=self._ending not in {"closed", "killed"})
 
     def _no_hello(self, seconds: int) -> None:

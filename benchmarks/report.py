@@ -75,7 +75,7 @@ def this_machine() -> Machine:
         cpu=models[0] if models else platform.machine(),
         cores=len(os.sched_getaffinity(0)),
         load=os.getloadavg()[0],
-        kernel=platform.release(),
+        kernel=platform.release().partition("-")[0],
         python=platform.python_version(),
         openssh=said.stderr.partition(",")[0].strip(),
         asyncssh=asyncssh.__version__,

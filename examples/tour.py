@@ -30,6 +30,7 @@ COLOUR = sys.stdout.isatty()
 
 def main() -> int:
     """Tell the story; return the exit status."""
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     with gateway("--device", "c6xx", "--device", "c6xx") as (session, machine):
         chapter("A gateway with two QAT devices, as the controller finds it")
         show(get(session, "<device><name/><family/><oper-status/></device><active/>"))
@@ -48,7 +49,9 @@ def main() -> int:
 
         chapter("Firmware counters and interrupts of one device, and nothing else is read")
         one = "<address>0000:01:00.0</address>"
-        show(get(session, f"<device>{one}<flows><requests/><responses/></flows></device>"))
+        flows = f"<device>{one}<flows><requests/><responses/></flows></device>"
+        until_traffic(session, flows)
+        show(get(session, flows))
         show(get(session, f"<device>{one}<interrupt><name>qat0-bundle0</name></interrupt></device>"))
 
         chapter("The same once more: nothing has changed, so nothing is run")
@@ -62,6 +65,7 @@ def main() -> int:
         fault = machine / "run/simulator/fail-qat_service-start"
         fault.write_text("qat_dev0: Failed to load MMP firmware\n")
         edit(session, "<enabled>true</enabled>")
+        request("commit")
         expect(refused(session.commit), "the commit is refused")
         ran(machine)
         fault.unlink()
@@ -76,12 +80,12 @@ def main() -> int:
 @contextmanager
 def gateway(*flags: str) -> Iterator[tuple[Any, Path]]:
     """Run a simulated gateway; yield a session with it and the folder of its machine."""
-    command = [sys.executable, "-m", "agent", "demo", "--json", *flags]
+    command = [str(Path(sys.executable).with_name("accel-agent")), "demo", "--json", *flags]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as agent:
         try:
             line = agent.stdout.readline() if agent.stdout else ""
             if not line:
-                sys.exit(f"the agent did not start: run {' '.join(command[1:])}")
+                sys.exit(f"the agent did not start: run {' '.join(command)}")
             about = json.loads(line)
             with manager.connect(
                 host=about["netconf"]["host"],
@@ -96,6 +100,14 @@ def gateway(*flags: str) -> Iterator[tuple[Any, Path]]:
         finally:
             agent.terminate()
             agent.wait()
+
+
+def until_traffic(session: Any, flows: str) -> None:  # noqa: ANN401
+    """Wait until tunnels have come up and the first packets are through."""
+    deadline = time.monotonic() + 10
+    tree = f'<acceleration xmlns="{HA}"><qat>{flows}</qat></acceleration>'
+    while "<requests>0<" in str(session.get(filter=("subtree", tree)).data_xml) and time.monotonic() < deadline:
+        time.sleep(0.1)
 
 
 def edit(session: Any, qat: str) -> None:  # noqa: ANN401 - ncclient has no types
@@ -150,7 +162,7 @@ def chapter(title: str) -> None:
 
 def request(operation: str, content: str = "") -> None:
     """Print what is sent."""
-    print(paint("36", f"  → {operation}  {content}"))
+    print(paint("36", f"  → {operation}  {content}".rstrip()))
 
 
 def show(xml: str) -> None:

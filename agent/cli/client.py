@@ -6,6 +6,7 @@ import contextlib
 import errno
 import logging
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import ncclient.transport.session
@@ -16,9 +17,10 @@ from ncclient.operations.errors import TimeoutExpiredError
 from ncclient.transport import UnixSocketSession
 from ncclient.transport.errors import UnixSocketError
 
-from agent.cli.errors import CommandError
+from agent.cli.errors import CommandError, RefusedError
 from agent.cli.output import plain
 from agent.cli.schema import NAMESPACE, NETCONF
+from agent.cli.session import PromptEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +31,11 @@ if TYPE_CHECKING:
 
 STARTUP: Final = ":startup"
 CONFIRMED_COMMIT: Final = ":confirmed-commit:1.1"
+# How long an agent may take to end a session, in seconds. All that was asked for is done by then.
+_END_TIMEOUT: Final = 5
+# What to do about an error that another session is the cause of (RFC 6241 appendix A).
+_ADVICE: Final = ": try again when that session is done; kill-session ends it"
+_LOCKED: Final = {"in-use", "lock-denied"}
 
 # How often the library looks for something to send, in seconds. Its own 0.1 is what every request would take.
 ncclient.transport.session.TICK = 0.005
@@ -41,6 +48,7 @@ class Client:
 
     def __init__(self, session: Any, where: Target) -> None:  # noqa: ANN401 - the library has no types
         self._manager = manager.Manager(session, manager.make_device_handler(None, []), timeout=where.timeout)
+        self._session = session
         self._where = where
 
     def offers(self, capability: str) -> bool:
@@ -83,16 +91,23 @@ class Client:
         self._ask(self._manager.copy_config, source="running", target="startup")
 
     def close(self) -> None:
-        """End the session."""
+        """End the session in order."""
+        self._manager.timeout = min(self._where.timeout, _END_TIMEOUT)
         # A session that is over already needs no end, and what was asked for has been answered.
         with contextlib.suppress(NCClientError, OSError, EOFError):
             self._manager.close_session()
+        self.drop()
+
+    def drop(self) -> None:
+        """End the connection, and the session with it (RFC 6241 section 7.8): nothing is asked and waited for."""
+        with contextlib.suppress(NCClientError, OSError, EOFError):
+            self._session.close()
 
     def _ask(self, operation: Callable[..., Any], *args: Any, **parameters: Any) -> Any:  # noqa: ANN401
         try:
             return operation(*args, **parameters)
         except RPCError as error:
-            raise CommandError("; ".join(_described(one) for one in error.errlist or [error])) from error
+            raise RefusedError("; ".join(_described(one) for one in error.errlist or [error])) from error
         except TimeoutExpiredError as error:
             raise CommandError(
                 f"the agent did not answer within {self._where.timeout} s and may still be at work: "
@@ -118,11 +133,14 @@ def connect(where: Target) -> Iterator[Client]:
     client = Client(session, where)
     try:
         yield client
-    finally:
-        client.close()
+    except BaseException:
+        # An agent that is busy or gone would not answer, and who pressed Ctrl-C doesn't wait.
+        client.drop()
+        raise
+    client.close()
 
 
-class _UnixSession(UnixSocketSession):  # type: ignore[misc]  # the library has no types
+class _UnixSession(PromptEnd, UnixSocketSession):  # type: ignore[misc]  # the library has no types
     """A session whose wait for the agent's hello is as long as any other."""
 
     def __init__(self, handler: object, timeout: float) -> None:
@@ -150,17 +168,22 @@ def _open_unix(where: Target, handler: object) -> Any:  # noqa: ANN401
 
 def _no_socket(path: str, reason: BaseException | None) -> str:
     code = reason.errno if isinstance(reason, OSError) else None
+    if isinstance(reason, OSError) and str(reason) == "AF_UNIX path too long":
+        return f"{path} is too long for a socket's path: give a shorter one, such as one from this directory"
     if code in {errno.ENOENT, errno.ENOTDIR}:
         return f"there is no socket {path}: start accel-agent serve, or give --unix-socket or --host"
     if code in {errno.EACCES, errno.EPERM}:
         return f"may not use {path}: become root, or join the group that [listen] unix-group names"
+    if code == errno.ECONNREFUSED and not Path(path).is_socket():
+        return f"{path} is no socket: give the agent's with --unix-socket, or --host"
     if code == errno.ECONNREFUSED:
         return f"no agent answers on {path}: start accel-agent serve, or give --unix-socket or --host"
-    return f"no agent can be reached on {path}: {reason}"
+    return f"no agent can be reached on {path}: {getattr(reason, 'strerror', None) or reason}"
 
 
 def _described(error: Any) -> str:  # noqa: ANN401
     """Return an rpc-error in one line: message, app-tag or else tag, path."""
     message = " ".join(plain(error.message or "the agent gave no reason").split())
     details = [plain(text).strip() for text in (error.app_tag or error.tag, error.path) if text]
-    return f"{message} ({', '.join(details)})" if details else message
+    told = f"{message} ({', '.join(details)})" if details else message
+    return f"{told}{_ADVICE}" if error.tag in _LOCKED else told

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import secrets
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from agent.cli.connection import add_connection, target, within
-from agent.cli.errors import CommandError
+from agent.cli.errors import INTERRUPTED, CommandError, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from agent.cli.client import Client
 
 # What a commit waits for: IPsec and drivers that stop and start, at worst once more to undo it.
 _COMMIT_TIMEOUT: Final = 900
@@ -21,7 +25,7 @@ The words are a path in the model and a value. The change goes to candidate: com
 examples:
   accel-agent set qat enabled true
   accel-agent set qat device 0000:01:00.0 services asym sym dc
-  accel-agent set qat device 0000:01:00.0 section SSL cy-instances 2
+  accel-agent set qat device qat_dev0 section SSL cy-instances 2
   accel-agent plan && accel-agent commit
 """
 _DELETE_EXAMPLES = """\
@@ -139,7 +143,8 @@ def _delete(options: argparse.Namespace) -> int:
 
 def _edit(options: argparse.Namespace, *, delete: bool) -> int:
     from agent.cli.client import connect
-    from agent.cli.words import WordsError, edit
+    from agent.cli.show_device import address
+    from agent.cli.words import WordsError, device_names, edit
 
     where = target(options)
     try:
@@ -147,6 +152,8 @@ def _edit(options: argparse.Namespace, *, delete: bool) -> int:
     except WordsError as error:
         options.parser.exit(2, f"accel-agent: {error}\n")
     with connect(where) as client:
+        for key in device_names(content):
+            key.text = address(client, key.text or "")
         # With none, what is on the way to the node is not made by deleting in it.
         client.edit(content, default_operation="none" if delete else "merge")
     return 0
@@ -169,14 +176,43 @@ def _commit(options: argparse.Namespace) -> int:
         needed = options.confirmed is not None or options.persist_id is not None
         if needed and not client.offers(CONFIRMED_COMMIT):
             raise CommandError("this agent does not offer :confirmed-commit: commit without it")
+        if options.persist_id is None:
+            _tell_notes(client)
         if options.confirmed is None:
-            client.commit(persist_id=options.persist_id)
+            with _interruptible(""):
+                client.commit(persist_id=options.persist_id)
             print("committed")
             return 0
         token = secrets.token_hex(8)
-        client.commit_for(options.confirmed, persist=token)
-    print(f"committed for {options.confirmed} s; to keep it: accel-agent commit --persist-id {token}")
+        keep = f"to keep it: accel-agent commit --persist-id {token}"
+        with _interruptible(f"; {keep}"):
+            client.commit_for(options.confirmed, persist=token)
+    print(f"committed for {options.confirmed} s; {keep}")
     return 0
+
+
+def _tell_notes(client: Client) -> None:
+    """Say what the plan of a commit has to be known, before it is done."""
+    from agent.cli.show_plan import notes
+
+    try:
+        found = client.plan("candidate")
+    except RefusedError:
+        # A configuration that can't be planned is refused by the commit, with the reason.
+        return
+    for note in notes(found):
+        print(note, file=sys.stderr)
+
+
+@contextlib.contextmanager
+def _interruptible(more: str) -> Iterator[None]:
+    """Say what Ctrl-C does to a commit: it ends the waiting only."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise CommandError(
+            f"the commit goes on: look at accel-agent show qat status{more}", status=INTERRUPTED
+        ) from error
 
 
 def _discard(options: argparse.Namespace) -> int:

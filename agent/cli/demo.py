@@ -14,6 +14,7 @@ import simulator
 from agent import app
 from agent.cli.serve import add_listen, ready_line, serve, with_listen
 from agent.cli.simulate import add_devices, devices_of
+from agent.cli.streams import announce
 from agent.settings import Address, Settings, StartError
 
 _EXAMPLES = """\
@@ -38,12 +39,12 @@ def add(commands: Any) -> None:  # noqa: ANN401 - argparse's own type is private
     parser.add_argument("--state-dir", type=Path, metavar="DIR", help="where running is kept; it stays")
     add_devices(parser)
     parser.add_argument("--no-device", action="store_true", help="a gateway without QAT hardware")
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=_run, parser=parser)
 
 
 def _run(options: argparse.Namespace) -> int:
     if options.no_device and options.device:
-        raise StartError("--no-device and --device exclude each other")
+        options.parser.error("--no-device and --device exclude each other")
     with tempfile.TemporaryDirectory(prefix="accel-agent-demo-") as name:
         folder = Path(name)
         machine = folder / "gateway"
@@ -80,7 +81,7 @@ def _serve(options: argparse.Namespace, folder: Path, machine: Path) -> None:
 
     def ready(agent: app.Agent) -> None:
         if options.json:
-            print(ready_line(agent, chosen, user=USER, password=password), flush=True)
+            announce(ready_line(agent, chosen, user=USER, password=password))
             return
         address = agent.ssh_addresses[0]
         print(

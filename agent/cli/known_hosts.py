@@ -80,8 +80,10 @@ def _load(keys: HostKeys, path: Path) -> None:
         keys.load(os.fspath(path))
     except FileNotFoundError:
         return
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"{path} can't be read: {error}") from error
+    except OSError as error:
+        raise CommandError(f"{path} can't be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{path} can't be read: it is no text in UTF-8") from error
     except InvalidHostKey as error:
         bad: Any = error
         raise CommandError(f"{path} has a line that is no host key, correct it: {bad.line.strip()[:80]}") from error

@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from agent.cli.streams import writing
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -38,23 +40,26 @@ def show(parts: Iterable[RenderableType]) -> None:
         emoji=False,
         highlight=False,
     )
-    with contextlib.nullcontext() if terminal else console.capture() as captured:
-        for part in parts:
-            console.print(part, soft_wrap=not isinstance(part, Table))
-    if captured is not None:
-        # rich fills the last column of a table with blanks.
-        print("\n".join(text.rstrip() for text in captured.get().splitlines()))
+    with writing():
+        with contextlib.nullcontext() if terminal else console.capture() as captured:
+            for part in parts:
+                console.print(part, soft_wrap=not isinstance(part, Table))
+        if captured is not None:
+            # rich fills the last column of a table with blanks.
+            print("\n".join(text.rstrip() for text in captured.get().splitlines()))
 
 
 def show_json(tree: Tree) -> None:
     """Print a tree as JSON."""
-    print(json.dumps(tree, indent=2, ensure_ascii=False))
+    with writing():
+        print(json.dumps(tree, indent=2, ensure_ascii=False))
 
 
 def show_xml(element: Element) -> None:
     """Print an element, indented."""
     etree.indent(element)
-    print(etree.tostring(element, encoding="unicode"))
+    with writing():
+        print(etree.tostring(element, encoding="unicode"))
 
 
 def width() -> int | None:

@@ -25,8 +25,14 @@ def data(element: Element) -> Tree:
 
 
 def output(element: Element, operation: str) -> Tree:
-    """Return what an rpc of the model replied: ``element`` holds its output."""
-    return _values(element, model()[operation].children["output"])
+    """Return what an rpc of the model replied: ``element`` holds its output. The names are as in ``data``."""
+    values = _values(element, model()[operation].children["output"])
+    return {_qualified(child): values[_name(child)] for child in element if _is_element(child)}
+
+
+def unqualified(tree: Tree) -> Tree:
+    """Return a tree whose names at the top are without their module's."""
+    return {name.rpartition(":")[2]: value for name, value in tree.items()}
 
 
 def acceleration(tree: Tree) -> Tree:

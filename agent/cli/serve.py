@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent import app
+from agent.cli.password import first_line
+from agent.cli.streams import announce
 from agent.settings import DEFAULT_PATH, Address, Settings, StartError, load, parse_address
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ def add(commands: Any) -> None:  # noqa: ANN401 - argparse's own type is private
     parser.add_argument("--unix-socket", type=Path, metavar="PATH", help="local socket, instead of the settings'")
     parser.add_argument("--user", metavar="NAME", help="a user who may log in with a password; needs --password-file")
     parser.add_argument("--password-file", type=Path, metavar="FILE", help="file whose first line is the password")
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=_run, parser=parser)
 
 
 def add_listen(parser: argparse.ArgumentParser) -> None:
@@ -115,6 +117,9 @@ def with_listen(
 
 
 def _run(options: argparse.Namespace) -> int:
+    if (options.user is None) != (options.password_file is None):
+        options.parser.error("--user and --password-file belong together: give both or neither")
+    password = None if options.password_file is None else first_line(options.password_file)
     settings = load(options.config or (DEFAULT_PATH if DEFAULT_PATH.exists() else None))
     state_dir = options.state_dir
     sysroot = options.sysroot.absolute()
@@ -124,13 +129,13 @@ def _run(options: argparse.Namespace) -> int:
         settings=with_listen(settings, options.listen, options.unix_socket, state_dir),
         state_dir=(state_dir or app.STATE_DIR).absolute(),
         sysroot=sysroot,
-        passwords=_passwords(options.user, options.password_file),
+        passwords={} if password is None else {options.user: password},
         modules=tuple(options.module),
     )
 
     def ready(agent: app.Agent) -> None:
         if options.json:
-            print(ready_line(agent, chosen, user=options.user), flush=True)
+            announce(ready_line(agent, chosen, user=options.user))
 
     serve(chosen, ready)
     return 0
@@ -142,25 +147,13 @@ async def _until_signal(options: app.Options, ready: Callable[[app.Agent], None]
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     agent = await app.start(options)
     try:
-        logging.getLogger("agent").info("sessions are accepted")
+        places = [f"{address.host} port {address.port}" for address in agent.ssh_addresses]
+        places += [str(agent.unix_path)] if agent.unix_path is not None else []
+        logging.getLogger("agent").info("sessions are accepted on %s", ", ".join(places) or "no address")
         ready(agent)
         await stop.wait()
     finally:
         await agent.close()
-
-
-def _passwords(user: str | None, file: Path | None) -> dict[str, str]:
-    if user is None and file is None:
-        return {}
-    if user is None or file is None:
-        raise StartError("--user and --password-file belong together: give both or neither")
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise StartError(f"{file}: the password file can't be read: {error}") from error
-    if not lines or not lines[0]:
-        raise StartError(f"{file}: the password file has no first line: write the password there")
-    return {user: lines[0]}
 
 
 def _address(text: str) -> Address:

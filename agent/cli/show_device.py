@@ -48,8 +48,13 @@ def read(client: Client, options: argparse.Namespace) -> Element:
     """Ask for the one device. Raises CommandError where there is no such device."""
     from agent.cli.query import query
 
-    address = _address(_devices(client), options.device)
-    return client.get(query(("qat/device", (*_STATE, *_WANTED[options.view])), device=address))
+    found = address(client, options.device)
+    return client.get(query(("qat/device", (*_STATE, *_WANTED[options.view])), device=found))
+
+
+def address(client: Client, name: str) -> str:
+    """Return the PCI address of the agent's device that has a name or address. Raises CommandError for none."""
+    return _address(_devices(client), name)
 
 
 def render(tree: Tree, options: argparse.Namespace) -> Iterator[RenderableType]:

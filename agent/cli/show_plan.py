@@ -23,7 +23,12 @@ def show(found: Element, *, form: str) -> None:
     elif form == "json":
         output.show_json(reply.output(found, "plan"))
     else:
-        output.show(render(reply.output(found, "plan")))
+        output.show(render(reply.unqualified(reply.output(found, "plan"))))
+
+
+def notes(found: Element) -> list[str]:
+    """Return what a reply to the plan rpc says that is to be known before a commit, a line each."""
+    return [f"note: {plain(note)}" for note in reply.unqualified(reply.output(found, "plan")).get("note", [])]
 
 
 def render(plan: Tree) -> Iterator[RenderableType]:

@@ -10,6 +10,9 @@ import simulator
 from agent.cli.errors import CommandError
 
 _EXAMPLES = """\
+While a device is up, a process in the background stands for its hardware. It ends when the devices are stopped
+(DIR/etc/init.d/qat_service stop), or when DIR is removed.
+
 examples:
   accel-agent simulate ./gateway
   accel-agent simulate ./gateway --device c6xx@0000:3d:00.0 --device c6xx

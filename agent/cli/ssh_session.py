@@ -16,6 +16,8 @@ from paramiko import PasswordRequiredException, PKey, SSHException
 
 from agent.cli.errors import CommandError
 from agent.cli.known_hosts import KnownHosts
+from agent.cli.password import first_line
+from agent.cli.session import PromptEnd
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +30,7 @@ def open_ssh(where: Target, host: str, handler: object) -> Any:  # noqa: ANN401 
 
     Keys are tried first; when none is good and somebody sits there, the password is asked for.
     """
-    password = None if where.password_file is None else _first_line(where.password_file)
+    password = None if where.password_file is None else first_line(where.password_file)
     encrypted = _check_key(where.key)
     try:
         return _open(where, host, handler, password)
@@ -41,7 +43,7 @@ def open_ssh(where: Target, host: str, handler: object) -> Any:  # noqa: ANN401 
         raise CommandError(_refused(where, encrypted=encrypted)) from error
 
 
-class _Session(SSHSession):  # type: ignore[misc]  # the library has no types
+class _Session(PromptEnd, SSHSession):  # type: ignore[misc]  # the library has no types
     """A session that takes what is known of the host from KnownHosts."""
 
     def __init__(self, handler: object, known: KnownHosts) -> None:
@@ -113,15 +115,7 @@ def _check_key(path: Path | None) -> bool:
     except OSError as error:
         raise CommandError(f"the key {path} can't be read: {error.strerror}") from error
     except Exception as error:  # a parser of keys raises what it likes
-        raise CommandError(f"{path} is no private key that can be used: {error}") from error
+        raise CommandError(
+            f"{path} is no private key that can be used: give one in OpenSSH's or PEM format, not the .pub beside it"
+        ) from error
     return False
-
-
-def _first_line(path: Path) -> str:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"the password file {path} can't be read: {error}") from error
-    if not lines or not lines[0]:
-        raise CommandError(f"{path} has no first line: write the password there")
-    return lines[0]

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Final
 
 from lxml import etree
 
+from agent.cli.parser import meant
 from agent.cli.pci import canonical
 from agent.cli.schema import NAMESPACE, NETCONF, Node, model
 
@@ -56,9 +56,7 @@ def child(node: Node, name: str) -> Node:
     """Return a node below another that can be configured. Raises WordsError."""
     found = node.children.get(name)
     if found is None:
-        near = difflib.get_close_matches(name, configurable(node), n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {_known(node)}"
-        raise WordsError(f"{node.name} has no {name!r}: {hint}")
+        raise WordsError(f"{node.name} has no {name!r}: {meant(name, configurable(node))}")
     if name in node.keys:
         raise WordsError(f"the {name} of {node.name} comes right after {node.name}, without the word {name}")
     if not found.config:
@@ -70,6 +68,11 @@ def child(node: Node, name: str) -> Node:
 def configurable(node: Node) -> list[str]:
     """Return the names of what can be set below a node; the keys of a list are not among them."""
     return [name for name, below in node.children.items() if below.config and name not in node.keys]
+
+
+def device_names(content: Element) -> list[Element]:
+    """Return the elements of an edit that hold a device's name where its PCI address belongs."""
+    return [key for key in content.iter(_tag("address")) if canonical(key.text or "") is None]
 
 
 def suggestions(words: Sequence[str]) -> list[str]:

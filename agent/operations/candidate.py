@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from agent import errors
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from agent.operations.request import Request
     from agent.plan import Prepared
     from translators.base import Tree
+
+
+log = logging.getLogger(__name__)
 
 
 async def validate(request: Request) -> bytes:
@@ -48,6 +52,7 @@ async def commit(request: Request) -> bytes:
         await confirmed.begin(stores.candidate, request.session, persist_id, timeout=timeout, persist=persist)
     else:
         await confirmed.confirm(stores.candidate, request.session, persist_id)
+    log.info("running was changed by %s (session %d)", request.session.peer.username, request.session.id)
     return OK
 
 

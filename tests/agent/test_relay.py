@@ -16,6 +16,9 @@ import asyncssh
 import pytest
 
 import agent
+from agent import relay as agent_relay
+from agent.relay import DEFAULT_SOCKET
+from agent.settings import Settings
 from tests.agent.echo import DEADLINE, until
 from tests.agent.unix_gateway import Gateway, run
 
@@ -131,6 +134,43 @@ def test_the_relay_imports_little() -> None:
     modules = completed.stdout.split()
     assert [name for name in modules if name.startswith("agent")] == ["agent.relay"]
     assert not {"asyncio", "logging", "typing", "re", "ssl", "subprocess", "threading"}.intersection(modules)
+
+
+def test_the_command_loads_no_more_than_the_relay(short: Path) -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {FOLDER!r}); sys.argv[0] = 'accel-agent'; from agent.__main__ import main;"
+        "status = main(); print(status, *sys.modules)"
+    )
+    for flags in (["--unix-socket", str(short / "n.sock")], [f"--unix-socket={short / 'n.sock'}"]):
+        completed = subprocess.run(
+            [sys.executable, "-I", "-c", code, "relay", *flags],
+            capture_output=True, text=True, check=True, timeout=DEADLINE,
+        )  # fmt: skip
+        status, *modules = completed.stdout.split()
+        assert status == "1"
+        assert f"no agent answers on {short / 'n.sock'} " in completed.stderr
+        assert not {"asyncio", "argparse", "typing", "re", "agent.cli"}.intersection(modules)
+
+
+def test_the_relays_default_is_the_settings() -> None:
+    assert str(Settings().listen.unix) == DEFAULT_SOCKET
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda folder: folder / "file", "is no socket: give the agent's, see [listen] unix"),
+        (lambda folder: folder / ("x" * 120), "is too long for a socket's path: give a shorter one"),
+    ],
+)
+def test_the_relay_with_a_path_that_is_no_agents(
+    short: Path, make: Callable[[Path], Path], problem: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (short / "file").touch()
+    path = make(short)
+
+    assert agent_relay.relay(str(path)) == 1
+    assert capfd.readouterr().err == f"accel-agent relay: {path} {problem}\n"
 
 
 @pytest.mark.needs("sshd", "ssh", "ssh-keygen")

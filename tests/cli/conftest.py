@@ -118,7 +118,8 @@ class ScriptedAgent:
     """An agent that says what it is told to, to one client: ``asked`` are the requests that it got.
 
     ``greeting`` is sent at once, a hello unless given, and nothing follows an empty one; ``replies`` are the contents
-    of the replies by operation, None to hang up instead; ``mute``: there are no replies.
+    of the replies by operation, None to hang up instead; ``mute``: there are no replies, or
+    none to the operations in ``silent``.
     """
 
     path: Path
@@ -126,6 +127,7 @@ class ScriptedAgent:
     greeting: bytes | None = None
     replies: dict[str, str | None] = field(default_factory=dict)
     mute: bool = False
+    silent: Sequence[str] = ()
     asked: list[str] = field(default_factory=list)
 
     def serve(self, listener: socket.socket) -> None:
@@ -160,7 +162,7 @@ class ScriptedAgent:
         if "<nc:hello" in message or "<hello" in message:
             return b""
         self.asked.append(message)
-        if self.mute:
+        if self.mute or any(f"<nc:{name}" in message for name in self.silent):
             return b""
         content = next((text for name, text in self.replies.items() if f"<nc:{name}" in message), "<ok/>")
         if content is None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import socket
+import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.cli import client
+from tests.cli.conftest import COMMAND, DEADLINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +64,7 @@ def test_a_socket_that_nobody_serves(run: Run, tmp_path: Path) -> None:
     [
         (errno.EACCES, "may not use /run/a.sock: become root, or join the group that [listen] unix-group names"),
         (errno.ENOTDIR, "there is no socket /run/a.sock: start accel-agent serve, or give --unix-socket or --host"),
-        (errno.EAGAIN, "no agent can be reached on /run/a.sock: [Errno 11] Resource temporarily unavailable"),
+        (errno.EAGAIN, "no agent can be reached on /run/a.sock: Resource temporarily unavailable"),
     ],
 )
 def test_other_reasons_of_a_socket(code: int, words: str) -> None:
@@ -79,8 +83,59 @@ def test_what_is_no_agent(run: Run, scripted: Start, greeting: bytes) -> None:
 def test_an_agent_that_hangs_up(run: Run, scripted: Start) -> None:
     path = scripted(replies={"get": None}).path
 
-    assert (
-        failed(run("show", "qat", "--unix-socket", str(path))) == f"the agent ended the session ({path}): see its log"
+    began = time.monotonic()
+    line = failed(run("show", "qat", "--unix-socket", str(path), "--timeout", "20"))
+
+    assert line == f"the agent ended the session ({path}): see its log"
+    assert time.monotonic() - began < 10
+
+
+def test_an_agent_that_is_busy_is_waited_for_once(run: Run, scripted: Start) -> None:
+    agent = scripted(silent=("commit", "close-session"))
+
+    began = time.monotonic()
+    line = failed(run("commit", "--unix-socket", str(agent.path), "--timeout", "3"))
+
+    assert line.startswith("the agent did not answer within 3 s")
+    assert time.monotonic() - began < 5.5
+    assert not any("<nc:close-session" in asked for asked in agent.asked)
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_ctrl_c_ends_the_wait_for_a_commit(tmp_path: Path, scripted: Start, *, confirmed: bool) -> None:
+    agent = scripted(silent=("commit",), capabilities=(f"{CAPABILITY}confirmed-commit:1.1",))
+    words = ["commit", "--unix-socket", str(agent.path), *(["--confirmed", "90"] if confirmed else [])]
+    with subprocess.Popen(
+        [*COMMAND, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = time.monotonic() + DEADLINE
+        while not any("<nc:commit" in asked for asked in agent.asked) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=DEADLINE)
+
+    assert time.monotonic() - began < 5
+    token = agent.asked[-1].partition("<nc:persist>")[2].partition("<")[0]
+    keep = f"; to keep it: accel-agent commit --persist-id {token}" if confirmed else ""
+    assert (process.returncode, output) == (130, "")
+    assert errors == f"accel-agent: the commit goes on: look at accel-agent show qat status{keep}\n"
+
+
+def test_a_file_that_is_no_socket(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "passwd"
+    path.touch()
+
+    assert failed(run("show", "qat", "--unix-socket", str(path))) == (
+        f"{path} is no socket: give the agent's with --unix-socket, or --host"
+    )
+
+
+def test_a_path_that_no_socket_can_have(run: Run) -> None:
+    path = f"/run/{'x' * 120}.sock"
+
+    assert failed(run("show", "qat", "--unix-socket", path)) == (
+        f"{path} is too long for a socket's path: give a shorter one, such as one from this directory"
     )
 
 
@@ -117,7 +172,8 @@ def test_errors_of_the_agent_are_one_line(run: Run, scripted: Start) -> None:
     ).path
 
     assert failed(run("set", "qat", "enabled", "true", "--unix-socket", str(path))) == (
-        "no way (too-much); not 2J this (bad-element, /a:b); the agent gave no reason (in-use)"
+        "no way (too-much); not 2J this (bad-element, /a:b); "
+        "the agent gave no reason (in-use): try again when that session is done; kill-session ends it"
     )
 
 
@@ -154,7 +210,8 @@ def test_a_confirmed_commit_outlives_the_session(run: Run, scripted: Start) -> N
 
     result = run("commit", "--confirmed", "77", "--unix-socket", str(agent.path))
 
-    asked = agent.asked[0]
+    plan, asked, *_ = agent.asked
+    assert "<ha:plan" in plan
     token = asked.partition("<nc:persist>")[2].partition("<")[0]
     assert "<nc:confirmed/><nc:confirm-timeout>77</nc:confirm-timeout>" in asked
     assert len(token) == 16

@@ -38,6 +38,7 @@ COMMANDS = [
     ("commit",),
     ("discard",),
     ("save",),
+    ("relay",),
     ("completion",),
 ]
 
@@ -75,9 +76,11 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "problem"),
     [
         ("", "the following arguments are required: COMMAND"),
-        ("sow qat", "invalid choice: 'sow'"),
+        ("shwo qat", "invalid choice: 'shwo', did you mean show?; see accel-agent --help"),
+        ("shwo set", "invalid choice: 'shwo', did you mean show?"),
+        ("xyzzy", "invalid choice: 'xyzzy', there are serve, demo, "),
         ("show", "the following arguments are required: SUBJECT"),
-        ("show qat flows", "invalid choice: 'flows'"),
+        ("show qat flows", "invalid choice: 'flows', there are status, device, interrupts; see accel-agent show qat"),
         ("show qat device qat_dev0", "the following arguments are required: view"),
         ("show qat device qat_dev0 counters", "invalid choice: 'counters'"),
         ("show qat --format yaml", "invalid choice: 'yaml'"),
@@ -93,16 +96,35 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         ("set", "the following arguments are required: WORD"),
         ("commit --confirmed 0", "argument --confirmed: '0' is no number from 1 to "),
         ("commit --confirmed 9 --persist-id x", "not allowed with argument --confirmed"),
+        ("serve --user x", "--user and --password-file belong together: give both or neither"),
+        ("serve --password-file x", "--user and --password-file belong together: give both or neither"),
+        ("demo --no-device --device c6xx", "--no-device and --device exclude each other"),
+        ("relay x", "unrecognized arguments: x"),
+        ("relay --unix-socket", "argument --unix-socket: expected one argument"),
     ],
 )
 def test_wrong_usage_is_2(capsys: pytest.CaptureFixture[str], words: str, problem: str) -> None:
     assert exit_of(*words.split()) == 2
-    assert problem in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert problem in line
+    assert line.endswith(" --help")
 
 
 def test_wrong_words_of_set_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_of("set", "qat", "enable", "true") == 2
     assert capsys.readouterr().err == "accel-agent: qat has no 'enable': did you mean enabled?\n"
+
+
+def test_the_help_of_simulate_says_how_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_of("simulate", "--help") == 0
+    assert "It ends when the devices are stopped\n(DIR/etc/init.d/qat_service stop)" in capsys.readouterr().out
+
+
+def test_a_password_file_of_serve_that_is_not_there(run: Run, tmp_path: Path) -> None:
+    result = run("serve", "--user", "x", "--password-file", str(tmp_path / "none"))
+
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"accel-agent: the password file {tmp_path}/none can't be read: No such file or directory\n"
 
 
 def test_an_ipv6_address_may_be_in_brackets() -> None:
@@ -197,34 +219,6 @@ def test_each_shell_gets_its_own_lines(capsys: pytest.CaptureFixture[str], shell
 def test_the_command_is_marked_for_completion() -> None:
     # argcomplete's global completion looks no further than this.
     assert b"PYTHON_ARGCOMPLETE_OK" in (Path(agent.__path__[0]) / "__main__.py").read_bytes()[:1024]
-
-
-def shell(gateway: Gateway, script: str) -> Result:
-    """Run a line of a shell in which ``$SHOW`` is the show command and its connection."""
-    show = f"{sys.executable} -m agent show --unix-socket {gateway.ready['unix_socket']} --format json"
-    return subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {script}"],
-        cwd=gateway.home,
-        env={"PATH": os.environ["PATH"], "SHOW": show},
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-
-
-@pytest.mark.needs("bash")
-def test_a_reader_that_has_gone_is_no_fault(gateway: Gateway) -> None:
-    result = shell(gateway, "$SHOW qat | true")
-
-    assert (result.returncode, result.stderr) == (1, "")
-
-
-@pytest.mark.needs("bash")
-def test_a_full_disk_is_told(gateway: Gateway) -> None:
-    result = shell(gateway, "$SHOW qat > /dev/full")
-
-    assert (result.returncode, result.stderr) == (1, "accel-agent: [Errno 28] No space left on device\n")
 
 
 def test_a_fault_of_the_program_is_one_line(

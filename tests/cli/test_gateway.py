@@ -68,7 +68,7 @@ def test_what_a_commit_would_do_and_does(fresh: Gateway) -> None:
     assert done(fresh("set", "qat", "enabled", "true")) == ""
     before = commands(fresh)
     plan = done(fresh("plan")).splitlines()
-    steps = json.loads(done(fresh("plan", "--format", "json")))["step"]
+    steps = json.loads(done(fresh("plan", "--format", "json")))["hardware-acceleration:step"]
     assert commands(fresh) == before
 
     assert plan[0].split() == ["step", "what", "disturbs"]
@@ -146,8 +146,24 @@ def test_config_is_the_intent_and_what_the_driver_has(fresh: Gateway) -> None:
     assert lines.index("[GENERAL]") < lines.index("ServicesEnabled = cy")
 
     done(fresh("delete", "qat", "device", "3d:00.0", "services"))
-    assert done(fresh("commit")) == "committed\n"
+    committed = fresh("commit")
+    # What the plan says to mind is said before it is done.
+    (note,) = committed.stderr.splitlines()
+    assert note.startswith(f"note: settings of {ADDRESS} ")
+    assert (committed.returncode, committed.stdout) == (0, "committed\n")
     assert "services configured" not in done(fresh("show", "qat", "device", "qat_dev0", "config"))
+
+
+def test_set_takes_the_name_of_a_device_for_its_address(up: Gateway) -> None:
+    try:
+        done(up("set", "qat", "device", "qat_dev0", "section", "SSL", "cy-instances", "3"))
+        assert done(up("plan")).splitlines()[0] != "nothing to do"
+
+        assert failed(up("set", "qat", "device", "qat_dev7", "enabled", "true")) == (
+            f"there is no device qat_dev7: the devices are qat_dev0 ({ADDRESS})"
+        )
+    finally:
+        done(up("discard"))
 
 
 def test_interrupts(up: Gateway) -> None:

@@ -91,7 +91,7 @@ def test_an_rpc_has_its_output() -> None:
     )
 
     assert reply.output(answer, "plan") == {
-        "changes-machine": True,
-        "step": [{"number": 1, "disruptive": False}],
-        "note": ["mind it"],
+        "hardware-acceleration:changes-machine": True,
+        "hardware-acceleration:step": [{"number": 1, "disruptive": False}],
+        "hardware-acceleration:note": ["mind it"],
     }

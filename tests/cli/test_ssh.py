@@ -222,6 +222,21 @@ def test_a_key_of_the_home_is_tried(gateway: Gateway, trusted: Path, run: Run) -
     assert run("show", "cpu", *connection(gateway)).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("content", "problem"), [(None, "can't be read: No such file or directory"), (b"\xff\n", "is no text in UTF-8")]
+)
+def test_a_password_file_that_cannot_be_read(
+    gateway: Gateway, trusted: Path, run: Run, content: bytes | None, problem: str
+) -> None:
+    password = trusted / "broken"
+    if content is not None:
+        password.write_bytes(content)
+
+    line = failed(run("show", "cpu", *connection(gateway), "--password-file", str(password)))
+
+    assert line == f"the password file {password} {problem}"
+
+
 @pytest.mark.parametrize(("form", "cipher"), [("openssh", "aes256-ctr"), ("pkcs1-pem", "aes256-cbc")])
 def test_an_encrypted_key_is_for_the_ssh_agent(
     gateway: Gateway, trusted: Path, run: Run, form: str, cipher: str
@@ -244,8 +259,13 @@ def test_a_key_that_is_none(gateway: Gateway, trusted: Path, run: Run, content: 
 
     line = failed(run("show", "cpu", *connection(gateway), "--key", str(file)))
 
-    start = f"the key {file} can't be read: " if content is None else f"{file} is no private key that can be used: "
-    assert line.startswith(start)
+    told = {
+        None: f"the key {file} can't be read: No such file or directory",
+        b"no key": (
+            f"{file} is no private key that can be used: give one in OpenSSH's or PEM format, not the .pub beside it"
+        ),
+    }
+    assert line == told[content]
 
 
 def in_terminal(home: Path, *words: str, prompt: str = "", typed: str = "") -> tuple[int, str]:

@@ -81,6 +81,7 @@ def test_delete(words: str, content: str) -> None:
     ("words", "problem"),
     [
         ("qot enabled true", "acceleration has no 'qot': did you mean qat?"),
+        ("xyzzy", "acceleration has no 'xyzzy': there is only qat"),
         ("cpu", "acceleration cpu is state: it can be shown, not set"),
         ("qat enable true", "qat has no 'enable': did you mean enabled?"),
         ("qat xyzzy", "qat has no 'xyzzy': there are enabled, ipsec-refresh, health, device"),

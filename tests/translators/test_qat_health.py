@@ -35,6 +35,12 @@ def run(machine: Path, verb: str) -> None:
     RealHost(machine).run(("/etc/init.d/qat_service", verb), timeout=20)
 
 
+def say(machine: Path, heartbeat: bytes) -> None:
+    (folder,) = (machine / "sys/kernel/debug").glob("qat_c6xx_*")
+    (folder / "heartbeat").unlink()  # nobody but root may write to it
+    (folder / "heartbeat").write_bytes(heartbeat)
+
+
 def test_the_first_look_finds_nothing_changed(machine: Path) -> None:
     assert Supervision().look(RealHost(machine), parse(config())).events == ()
 
@@ -101,8 +107,7 @@ def test_heartbeats_are_read_only_on_request(machine: Path) -> None:
 
 def test_a_failing_heartbeat_is_told_once(machine: Path) -> None:
     run(machine, "start")
-    (folder,) = (machine / "sys/kernel/debug").glob("qat_c6xx_*")
-    (folder / "heartbeat").write_bytes(b"-1\n\0")
+    say(machine, b"-1\n\0")
     supervision = Supervision()
     events = supervision.look(RealHost(machine), parse(config(heartbeat=True))).events
     assert [(e.severity, e.text.split(": ")[1]) for e in events] == [("error", "the firmware's heartbeat fails")]
@@ -111,8 +116,7 @@ def test_a_failing_heartbeat_is_told_once(machine: Path) -> None:
 
 def test_a_heartbeat_that_says_something_else_is_reported_and_not_guessed(machine: Path) -> None:
     run(machine, "start")
-    (folder,) = (machine / "sys/kernel/debug").glob("qat_c6xx_*")
-    (folder / "heartbeat").write_bytes(b"maybe\n")
+    say(machine, b"maybe\n")
     supervision = Supervision()
     (event,) = supervision.look(RealHost(machine), parse(config(heartbeat=True))).events
     assert "neither 0 nor -1: 'maybe'" in event.text

@@ -47,8 +47,12 @@ def device_entry(source: Source, selection: Selection, faults: list[Fault]) -> T
             continue
         try:
             value = reader(source)
-        except (SourceError, OSError) as error:
+        except SourceError as error:
             faults.append(Fault(f"{device_path(source.device.address)}/{name}", str(error)))
+            continue
+        except OSError as error:
+            said = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+            faults.append(Fault(f"{device_path(source.device.address)}/{name}", said))
             continue
         if value is not None:
             entry[name] = value
