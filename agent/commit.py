@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agent import errors
 from agent.errors import NetconfError, is_incomplete
+from agent.machine import ChangeFailedError, Machine
 from agent.plan import Prepared, prepare, subtree
 from agent.tree import Node
-from translators.apply import PlanFailedError, apply, undo_of, unwind
+from translators.apply import PlanFailedError
 from translators.base import Plan, ServiceOwner, Supervisor, TranslatorError
 
 if TYPE_CHECKING:
@@ -18,8 +20,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from agent.datastore import Datastores
+    from agent.session import Session
     from agent.store import Store
-    from translators.base import Disturbance, Step, Translator
+    from translators.base import Disturbance, Translator
     from translators.host import Host
 
 log = logging.getLogger(__name__)
@@ -44,6 +47,8 @@ class CommitEngine:
         """``durable``: running survives the process; otherwise startup does."""
         self._datastores = datastores
         self._store = store
+        self._machine = Machine(store, host)
+        self.committing: Session | None = None
         self._translators = tuple(translators)
         self._supervisors = tuple(t for t in translators if isinstance(t, Supervisor))
         self._host = host
@@ -72,11 +77,22 @@ class CommitEngine:
         prepared: Prepared = await _in_thread(self._readers, self._prepare, root)
         return prepared
 
-    async def commit(self, root: Node) -> None:
-        """Make a configuration running, on the machine and on disk, whole or not at all. Raises NetconfError."""
+    async def commit(self, root: Node, session: Session | None = None) -> None:
+        """Make a configuration running, on the machine and on disk, whole or not at all. Raises NetconfError.
+
+        ``session`` is who commits, None for the agent itself. A lock that another session has taken while this commit
+        waited for its turn holds against it; while it is carried out, running is not locked (``committing``).
+        """
         async with self._one_at_a_time:
-            await _in_thread(self._committer, self._carry_out, root)
-            self._datastores.moved(root)
+            if session is not None:
+                self._datastores.check_access("running", session)
+                self._datastores.check_access("candidate", session)
+            self.committing = session
+            try:
+                await _in_thread(self._committer, self._carry_out, root)
+                self._datastores.moved(root)
+            finally:
+                self.committing = None
 
     async def save_startup(self, root: Node | None) -> None:
         """Make a configuration, or none, what the next agent starts with. Raises NetconfError."""
@@ -107,6 +123,7 @@ class CommitEngine:
         return min((s.interval(subtree(running, s.path)) for s in self._supervisors), default=_NO_LOOKS)
 
     def _look(self) -> None:
+        self._machine.settle()
         running = self._datastores.effective(self._datastores.running)
         for supervisor in self._supervisors:
             attention = supervisor.look(self._host, subtree(running, supervisor.path))
@@ -122,65 +139,33 @@ class CommitEngine:
                 continue
             try:
                 first, last = owner.around((disturbance,), self._host)
-                plan = Plan((*first.steps, *last.steps))
-                log.warning(
-                    "refreshing %s: acceleration is %s", owner.service, "back" if disturbance.enabling else "gone"
-                )
-                self._journaled(plan)
+                back = "back" if disturbance.enabling else "gone"
+                log.warning("refreshing %s: acceleration is %s", owner.service, back)
+                self._machine.change(Plan((*first.steps, *last.steps)), None)
             except TranslatorError as error:
                 log.error("%s can't be refreshed: %s", owner.service, error.message)  # noqa: TRY400
-            except PlanFailedError as failure:
-                log.error("%s", "; ".join([str(failure), *unwind(failure.undo, self._host)]))  # noqa: TRY400
-            except OSError as error:
-                log.error("%s is not refreshed: the state directory can't be written: %s", owner.service, error)  # noqa: TRY400
-
-    def _journaled(self, plan: Plan) -> None:
-        """Carry out a plan that does not move running. Raises PlanFailedError, OSError."""
-        if plan:
-            self._store.begin(plan, None)
-            try:
-                apply(plan, self._host, after_step=_log_step)
-            finally:
-                self._over()
-
-    def _over(self) -> None:
-        """Remove the record of what was done, or undone.
-
-        One that stays is no failure of that: its successor replaces it, or a successor of this agent finds that it
-        led to running, or undoes what is undone already.
-        """
-        try:
-            self._store.end()
-        except OSError as error:
-            log.error("the record of a commit that is over can't be removed: %s", error)  # noqa: TRY400
+            except ChangeFailedError as failure:
+                log.error("%s is not refreshed: %s", owner.service, _told(failure))  # noqa: TRY400
 
     def _carry_out(self, root: Node) -> None:
+        if owed := self._machine.settle():
+            said = f"an earlier commit could not be undone, and still can't be: {'; '.join(owed)}"
+            raise errors.operation_failed(f"{said}. It is tried again at each look at the machine: nothing is done")
         prepared = self._prepare(root)
-        plan, undo = prepared.plan, Plan()
         moves = self._durable and root is not self._datastores.running
+        then = partial(self._store.save, root) if moves else None
         try:
-            if plan:
-                self._store.begin(plan, root if moves else None)
-            undo = apply(plan, self._host, after_step=_log_step)
-            if moves:
-                self._store.save(root)
-        except PlanFailedError as failure:
-            said = _told(failure, prepared)
-            raise self._undone(plan, failure.undo, said, path=_owner(failure, prepared)) from failure
-        except OSError as error:
-            said = f"the state directory can't be written: {error.strerror or error}"
-            raise self._undone(plan, undo, said) from error
-        finally:
-            if plan:
-                self._over()
+            self._machine.change(prepared.plan, root if moves else None, then=then)
+        except ChangeFailedError as failure:
+            raise self._explained(prepared, failure) from failure
 
-    def _undone(self, plan: Plan, undo: Plan, said: str, *, path: str | None = None) -> NetconfError:
-        """Undo what was done and return the error that says so, with the state that the machine is in now."""
-        failures = unwind(undo, self._host)
-        state = "; ".join(dict.fromkeys(step.observe(self._host) for step in plan.steps))
+    def _explained(self, prepared: Prepared, failure: ChangeFailedError) -> NetconfError:
+        """Return the error that says what failed, and the state that the machine is in now."""
+        said, path = _told(failure, prepared), _owner(failure, prepared)
+        state = "; ".join(dict.fromkeys(planned.step.observe(self._host) for planned in prepared.steps))
         now = f". The machine now: {state}" if state else ""
-        if failures:
-            text = f"{said}. Undoing failed too: {'; '.join(failures)}. Running is unchanged{now}"
+        if failure.failures:
+            text = f"{said}. Running is unchanged{now}"
             log.error("commit: %s", text)
             return errors.rollback_failed(text, path=path)
         text = f"{said}. What was done before is undone, running is unchanged{now}"
@@ -188,12 +173,7 @@ class CommitEngine:
         return errors.operation_failed(text, path=path)
 
     def _boot(self, restored: Node | None) -> None:
-        journal = self._store.unfinished()
-        if journal is not None:
-            log.warning("an earlier commit was broken off: undoing %d steps", len(journal.plan.steps))
-            for failure in unwind(undo_of(journal.plan.steps), self._host):
-                log.error("undoing a broken-off commit: %s", failure)
-            self._over()
+        self._machine.recover()
         if restored is not None:
             unconfirmed = self._datastores.running
             self._datastores.moved(restored)
@@ -202,19 +182,17 @@ class CommitEngine:
 
     def _bring(self, before: Node | None) -> None:
         """Bring the machine to running, from a configuration or from what is not known."""
+        if self._machine.settle():
+            return
         try:
             after = self._datastores.effective(self._datastores.running)
             old = None if before is None else self._datastores.effective(before)
             prepared = prepare(self._translators, self._translators, old, after, self._host)
-            self._journaled(prepared.plan)
+            self._machine.change(prepared.plan, None)
         except NetconfError as error:
             log.error("running does not fit this machine: %s", error.message)  # noqa: TRY400 - no programming error
-        except PlanFailedError as failure:
-            said = _told(failure, prepared)
-            failures = unwind(failure.undo, self._host)
-            log.error("bringing the machine to running: %s", "; ".join([said, *failures]))  # noqa: TRY400
-        except OSError as error:
-            log.error("the state directory can't be written: %s", error)  # noqa: TRY400
+        except ChangeFailedError as failure:
+            log.error("bringing the machine to running: %s", _told(failure, prepared))  # noqa: TRY400
 
     def _wanted(self, root: Node) -> list[Translator]:
         """Return the translators whose subtree differs from running; all where nothing differs at all.
@@ -237,18 +215,22 @@ async def _in_thread(executor: Executor, function: Callable[..., Any], *argument
     return await asyncio.get_running_loop().run_in_executor(executor, function, *arguments)
 
 
-def _log_step(step: Step) -> None:
-    log.info("done: %s", step.describe())
+def _told(failure: ChangeFailedError, prepared: Prepared | None = None) -> str:
+    """Return what failed and how, with what its program printed, and what could not be undone."""
+    cause = failure.cause
+    if isinstance(cause, OSError):
+        said = f"the state directory can't be written: {cause.strerror or cause}"
+    else:
+        steps = prepared.steps if prepared is not None else ()
+        number = next((n for n, planned in enumerate(steps, 1) if planned.step is cause.step), None)
+        said = f"step {number} of {len(steps)} failed: {cause}" if number is not None else str(cause)
+    undoing = f". Undoing failed too: {'; '.join(failure.failures)}" if failure.failures else ""
+    return f"{said}{undoing}"
 
 
-def _told(failure: PlanFailedError, prepared: Prepared) -> str:
-    """Return which step failed and how, with what its program printed."""
-    number = next(n for n, planned in enumerate(prepared.steps, 1) if planned.step is failure.step)
-    return f"step {number} of {len(prepared.steps)} failed: {failure}"
-
-
-def _owner(failure: PlanFailedError, prepared: Prepared) -> str:
-    return next(planned.owner for planned in prepared.steps if planned.step is failure.step)
+def _owner(failure: ChangeFailedError, prepared: Prepared) -> str | None:
+    step = failure.cause.step if isinstance(failure.cause, PlanFailedError) else None
+    return next((planned.owner for planned in prepared.steps if planned.step is step), None)
 
 
 def _dig(root: Node, path: str) -> Node | None:

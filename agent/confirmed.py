@@ -78,7 +78,7 @@ class ConfirmedCommits:
             if earlier is None:
                 await self._keep(before)
             try:
-                await self._engine.commit(root)
+                await self._engine.commit(root, session)
             except NetconfError:
                 if earlier is None:
                     await self._keep(None)
@@ -92,14 +92,14 @@ class ConfirmedCommits:
         """Commit for good. Raises NetconfError, and then a confirmed commit is still pending."""
         async with self._one_at_a_time:
             self.check(session, persist_id)
-            await self._engine.commit(root)
+            await self._engine.commit(root, session)
             await self._disarm()
 
     async def change(self, root: Node, session: Session) -> None:
         """Make a configuration running without candidate; a confirmed commit stays pending. Raises NetconfError."""
         async with self._one_at_a_time:
             self.check(session, None)
-            await self._engine.commit(root)
+            await self._engine.commit(root, session)
 
     async def cancel(self, session: Session, persist_id: str | None) -> None:
         """Restore what was before. Raises NetconfError."""
@@ -107,7 +107,7 @@ class ConfirmedCommits:
             if self._pending is None:
                 raise errors.invalid_value("no confirmed commit is pending")
             self.check(session, persist_id)
-            await self._engine.commit(self._pending.before)
+            await self._engine.commit(self._pending.before, session)
             await self._disarm()
 
     def session_ended(self, session: Session) -> None:
@@ -132,7 +132,7 @@ class ConfirmedCommits:
                 return  # it was confirmed, continued or cancelled while this waited
             log.warning("a confirmed commit %s: running is restored", why)
             try:
-                await self._engine.commit(pending.before)
+                await self._engine.commit(pending.before, None)
                 await self._disarm()
             except NetconfError as error:
                 log.error("running can't be restored: %s", error.message)  # noqa: TRY400 - no programming error

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from agent import errors
 from agent.errors import NETCONF
 from agent.tree import Children, Key, Node
 from translators.base import ALL, Branch, Selection
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _DATA: Final = {"container", "list", "leaf", "leaf-list", "anydata", "anyxml"}
 _NEVER: Final = "\0"
 """What no value of any leaf is equal to."""
+# Comparing an entry with an alternative takes a microsecond or two, and holds up all sessions.
+MOST_COMPARISONS: Final = 200_000
 
 
 @dataclass(slots=True)
@@ -188,6 +191,9 @@ def _candidates(entries: dict[Key, Node], filters: Sequence[Filter]) -> Iterable
     for f in filters:
         key = _key(f)
         (others if key is None else keyed.setdefault(key, [])).append(f)
+    if len(others) > 1 and len(others) * len(entries) > MOST_COMPARISONS:
+        message = f"the filter has {len(others)} alternatives without keys for a list of {len(entries)} entries"
+        raise errors.resource_denied(f"{message}: that would take too long; give the keys, or ask for less at a time")
     if others or len(keyed) > 1:
         for key, entry in entries.items():
             if concerned := [*keyed.get(key, ()), *others]:

@@ -76,6 +76,7 @@ class NetconfSession:
         self._lost = True
         self._timer.cancel()
         self._ending = self._ending or "dropped"
+        self._session.ended = True
         if exc is not None:
             log.debug("session %d: connection lost: %s", self._session.id, exc)
         if self._busy is None:
@@ -204,6 +205,7 @@ class NetconfSession:
         if self._ending is not None:
             return
         self._ending = reason
+        self._session.ended = True
         self._timer.cancel()
         self._flush()
         if self._busy is None:

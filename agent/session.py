@@ -32,7 +32,7 @@ class Counters:
 class Session:
     """One NETCONF session. ``end`` closes it from outside, with RFC 6470's termination reason.
 
-    ``closing``: the session asked to be closed, and is once the reply in hand is sent.
+    ``closing``: the session asked to be closed, and is once the reply in hand is sent; ``ended``: it is closed.
     """
 
     id: int
@@ -41,6 +41,7 @@ class Session:
     end: Callable[[str], None]
     counters: Counters = field(default_factory=Counters)
     closing: bool = False
+    ended: bool = False
 
 
 class Sessions:

@@ -108,15 +108,17 @@ class Store:
 
     def unfinished(self) -> Journal | None:
         """Return the commit that an earlier agent began and did not end; None when running holds its result."""
+        if not self._journal.is_file() and self._journal.exists():
+            raise StartError(f"{self._journal}: the record of a broken-off commit is no file: remove it")
         try:
             content = json.loads(self._journal.read_bytes())
             journal = Journal(decode(json.dumps(content["plan"])), str(content["digest"]))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise StartError(
                 f"{self._journal}: the record of a broken-off commit can't be used: {error}: "
-                "look at the machine (accel-agent doctor), then remove the file"
+                "see whether devices and IPsec are as they should be, then remove the file"
             ) from error
         stored = self._running.read_bytes() if self._running.exists() else b""
         if _digest(stored) == journal.digest:
@@ -155,6 +157,8 @@ class Store:
 
 def _load(path: Path, model: Model) -> Node | None:
     try:
+        if not path.is_file() and path.exists():
+            raise StartError(f"{path}: the configuration is no file: move it away to begin anew")
         text = path.read_bytes()
     except FileNotFoundError:
         return None
@@ -162,6 +166,8 @@ def _load(path: Path, model: Model) -> Node | None:
         raise StartError(f"{path}: the configuration can't be read: {error.strerror}") from error
     try:
         config = etree.fromstring(text, etree.XMLParser(resolve_entities=False, no_network=True))
+        if config.tag != f"{{{NETCONF}}}config":
+            raise StartError(f"{path}: no configuration, but <{config.tag}>: move it away to begin anew")
         return edit.apply(Node(model.root), edit.parse(model, config, "merge"))
     except (etree.XMLSyntaxError, NetconfError) as error:
         raise StartError(

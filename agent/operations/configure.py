@@ -41,6 +41,10 @@ async def edit_config(request: Request) -> bytes:
         after = _edited(request, before, edits, whole=default == "replace")
         if test != "set" and after is not before:
             await engine.check(after, complete=target == "running")
+            # A lock may have been taken meanwhile, and the session killed.
+            stores.check_access(target, request.session)
+            if request.session.ended:
+                raise errors.operation_failed("the session has ended", type="protocol")
         if test == "test-only":
             return OK
         if stores.get(target) is before:

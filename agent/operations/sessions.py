@@ -19,6 +19,9 @@ def lock(request: Request) -> bytes:
     if name == "running" and owner is not None and owner is not request.session:
         known = request.services.sessions.get(owner.id) is owner
         raise errors.lock_denied(owner.id if known else 0, "a confirmed commit of another session is pending")
+    committing = request.services.engine.committing
+    if name == "running" and committing is not None and committing is not request.session:
+        raise errors.lock_denied(committing.id, f"session {committing.id} is committing: try again")
     request.services.datastores.lock(name, request.session, request.services.now())
     return OK
 

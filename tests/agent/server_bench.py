@@ -18,7 +18,7 @@ from agent.link import Peer
 from agent.messages import BASE_1_1
 from agent.operations import Services
 from agent.server import NetconfSession
-from agent.session import Sessions
+from agent.session import Session, Sessions
 from agent.settings import Limits
 from agent.tree import Node, from_json
 from agent.xpath import XPath
@@ -44,6 +44,7 @@ class Engine:
         self.gate.set()
         self.fault: Exception | None = None
         self.asked = 0
+        self.committing: Session | None = None
 
     async def check(self, root: Node, *, complete: bool = True) -> None:
         self.asked += 1
@@ -52,7 +53,7 @@ class Engine:
             raise self.fault
         self.stores.effective(root)
 
-    async def commit(self, root: Node) -> None:
+    async def commit(self, root: Node, session: Session | None = None) -> None:
         await self.check(root)
         self.stores.moved(root)
 

@@ -134,6 +134,24 @@ def test_an_undoing_that_fails_is_rollback_failed_and_does_not_keep_the_others(b
     assert "Undoing failed too: do !d=2: nor that [!d=2 is not done]. Running is unchanged" in refusal.message
 
 
+def test_what_could_not_be_undone_is_tried_again_before_anything_else_is_done(bench: Bench) -> None:
+    bench.machine.failing |= {"d=2": StepError("it would not"), "!d=2": StepError("nor that")}
+
+    async def main(engine: CommitEngine) -> None:
+        with pytest.raises(NetconfError, match="it would not"):
+            await engine.commit(bench.tree(np={"d": "2"}))
+        with pytest.raises(NetconfError, match="an earlier commit could not be undone, and still can't be: do !d=2"):
+            await engine.commit(bench.tree(pres={"z": "1"}))
+        assert bench.machine.done == []
+        assert bench.journal.exists()
+        bench.machine.failing.clear()
+        await engine.commit(bench.tree(pres={"z": "1"}))
+
+    bench.run(main)
+    assert bench.machine.done == ["!d=2", "z=1"]
+    assert not bench.journal.exists()
+
+
 def test_running_that_can_not_be_stored_undoes_the_machine(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_root: Node) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

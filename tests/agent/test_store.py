@@ -233,5 +233,7 @@ def test_running_that_can_not_be_used_is_refused_and_stays(model: Model, store: 
     path.write_bytes(content)
     with pytest.raises(StartError) as caught:
         store.load(model)
-    assert str(caught.value).startswith(f"{path}: the configuration can't be used: ")
+    assert str(caught.value).startswith(
+        (f"{path}: the configuration can't be used: ", f"{path}: no configuration, but ")
+    )
     assert path.read_bytes() == content

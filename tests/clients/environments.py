@@ -43,7 +43,11 @@ def command(client: str, script: str) -> tuple[list[str], dict[str, str]]:
         return ["node", path], {"NODE_PATH": str(CACHE / client / "node_modules")}
     # What is a program of the machine is driven by an interpreter that has nothing to do with it.
     own = (HERE / client / "requirements.txt").exists()
-    return [str(CACHE / client / "bin/python") if own else sys.executable, path], {}
+    if not own:
+        return [sys.executable, path], {}
+    # Some start programs that came with them, and look for these as in an activated environment.
+    programs = CACHE / client / "bin"
+    return [str(programs / "python"), path], {"PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
 
 
 def _prepare(client: str) -> CannotMakeError | None:

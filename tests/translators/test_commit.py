@@ -352,7 +352,7 @@ def test_a_restart_that_only_says_so(gateway: MakeGateway, commit_plan: CommitPl
     failing(host, QAT_SERVICE, "restart", 0, "Restarting device qat_dev0\n", times=1)
     former = snapshot(host)
     with pytest.raises(
-        PlanFailedError, match=r"is up and does not have the services of /etc/c3xxx_dev0\.conf"
+        PlanFailedError, match=r"is up and does not have the settings of /etc/c3xxx_dev0\.conf"
     ) as caught:
         apply(commit_plan(host, ON, on(C3, services="dc")), host)
     assert unwind(caught.value.undo, host) == ()

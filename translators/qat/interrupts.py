@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 PROC_INTERRUPTS: Final = "/proc/interrupts"
 
-_HEADER: Final = re.compile(rb"(\s*CPU[0-9]+)+\s*")
+_DIGITS: Final = 20  # of a 64-bit counter
+_HEADER: Final = re.compile(rb"(\s*CPU[0-9]{1,6})+\s*")
 _LETTER: Final = re.compile(rb"[A-Za-z]")
 # Chip, number and trigger in two words or one, and the names of those who share the interrupt.
 _WORDS_AFTER_COUNTS: Final = 12
@@ -61,7 +62,7 @@ class Vector:
     def counts(self) -> dict[int, int]:
         """Return the count for each CPU. Raises SourceError."""
         columns = self.columns.split()
-        if len(columns) != len(self.cpus) or not all(map(bytes.isdigit, columns)):
+        if len(columns) != len(self.cpus) or not all(column.isdigit() and len(column) <= _DIGITS for column in columns):
             text = f"interrupt {self.irq} has {len(columns)} counts for {len(self.cpus)} CPUs"
             raise SourceError(PROC_INTERRUPTS, text)
         return dict(zip(self.cpus, map(int, columns), strict=True))

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from translators.base import Plan, TranslatorError
+from translators.base import Plan, StepError, TranslatorError
 from translators.files import WriteFile
 from translators.qat.devices import inventory
 from translators.qat.drivers import is_virtual_machine
 from translators.qat.eligible import check_drivers, usable_devices
 from translators.qat.ids import DEVICE_IDS
 from translators.qat.model import ENABLED, PATH, QatConfig, parse
-from translators.qat.reconfigure import ReconfigureDevice
+from translators.qat.reconfigure import ReconfigureDevice, in_force
 from translators.qat.render import check_services, rendered
 from translators.qat.service import StartDevices, StopDevices
 from translators.qat.state import Observer
@@ -58,7 +58,7 @@ def prepare(change: Change, host: Host) -> Plan:
         for device in found:
             check_services(after.device(device.address), device.id)
         return _disabled(host, after, found) if before is not None and before.enabled else Plan()
-    except (SourceError, OSError) as error:
+    except (SourceError, StepError, OSError) as error:
         raise TranslatorError(f"the machine can't be looked at: {error}", path=PATH) from error
 
 
@@ -135,7 +135,7 @@ def _configured(host: Host, after: QatConfig, device: Device, found: Sequence[De
             path=config.path,
         )
     content = rendered(data, config, device.id)
-    if content == data:
+    if content == data and (not running or in_force(Observer(host), device.target, content)):
         return []
     if running:
         return [ReconfigureDevice(device.target, path, content, data, after.ipsec_refresh)]
