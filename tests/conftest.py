@@ -7,6 +7,7 @@ A marker (``root``, ``network``, ``strongswan``, ``needs("sshd", "yanglint")``) 
 
 import os
 import shutil
+import signal
 import sysconfig
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +25,10 @@ Require = Callable[..., None]
 
 
 def pytest_configure() -> None:
-    """Refuse to test a checkout where the installed wheel is meant."""
+    """Refuse to test a checkout where the installed wheel is meant; let the programs under test be interrupted."""
+    # A shell's background job ignores Ctrl-C, and so would all that it starts.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     installed = Path(sysconfig.get_path("purelib")).resolve()
     if os.environ.get("ACCEL_AGENT_TEST_INSTALLED") == "1" and installed not in _agent_folder().parents:
         pytest.exit(f"{_agent_folder()} would be tested, not the wheel in {installed}", returncode=4)

@@ -113,7 +113,10 @@ def test_ctrl_c_ends_the_wait_for_a_commit(tmp_path: Path, scripted: Start, *, c
             time.sleep(0.01)
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=DEADLINE)
+        try:
+            output, errors = process.communicate(timeout=DEADLINE)
+        finally:
+            process.kill()
 
     assert time.monotonic() - began < 5
     token = agent.asked[-1].partition("<nc:persist>")[2].partition("<")[0]
