@@ -107,7 +107,7 @@ class ConfirmedCommits:
             if self._pending is None:
                 raise errors.invalid_value("no confirmed commit is pending")
             self.check(session, persist_id)
-            await self._engine.commit(self._pending.before, session)
+            await self._engine.commit(self._pending.before)
             await self._disarm()
 
     def session_ended(self, session: Session) -> None:
@@ -132,7 +132,7 @@ class ConfirmedCommits:
                 return  # it was confirmed, continued or cancelled while this waited
             log.warning("a confirmed commit %s: running is restored", why)
             try:
-                await self._engine.commit(pending.before, None)
+                await self._engine.commit(pending.before)
                 await self._disarm()
             except NetconfError as error:
                 log.error("running can't be restored: %s", error.message)  # noqa: TRY400 - no programming error

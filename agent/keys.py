@@ -119,7 +119,7 @@ def _make_host_key(path: Path) -> bytes:
         # A link, unlike a rename, replaces nothing: another agent that is starting may have been first.
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)
-            log.info("made the host key %s, %s", path, key.get_fingerprint())
+            log.debug("made the host key %s, %s", path, key.get_fingerprint())
     finally:
         draft.unlink()
     _sync(path.parent)

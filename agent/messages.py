@@ -34,6 +34,10 @@ _PARSER: Final = etree.XMLParser(
     remove_comments=True,
     remove_pis=True,
 )
+# To look at an element's attributes takes as long as the square of their number.
+MOST_ATTRIBUTES: Final = 100
+_SMALL: Final = 1024
+_CROWDED: Final = etree.XPath(f"boolean(//*[count(@*) > {MOST_ATTRIBUTES}])")
 _ENCODINGS: Final = {None, "UTF-8", "US-ASCII", "ASCII"}
 _MESSAGE_ID: Final = f"{{{NETCONF}}}message-id"
 
@@ -62,6 +66,8 @@ def parse(message: bytes) -> Element:
     except etree.XMLSyntaxError as error:
         said = " ".join(str(error.msg).split())  # it may have line ends, and goes into the log
         raise errors.malformed_message(f"the message is not well-formed XML: {said}") from None
+    if len(stripped) > _SMALL and _CROWDED(root):
+        raise errors.malformed_message(f"an element has more than {MOST_ATTRIBUTES} attributes")
     about: Any = root.getroottree().docinfo  # the stubs lack doctype and encoding
     if about.doctype:
         raise errors.malformed_message("the message has a document type declaration, which is never accepted")

@@ -134,6 +134,19 @@ class Store:
         self._sync_folder()
 
     def _write(self, path: Path, content: bytes) -> None:
+        before = path.read_bytes() if path.exists() else None
+        self._replace(path, content)
+        try:
+            self._sync_folder()
+        except OSError:
+            # The new one is there, and may not last: a change that failed must not come back with the next agent.
+            if before is None:
+                path.unlink(missing_ok=True)
+            else:
+                self._replace(path, before)
+            raise
+
+    def _replace(self, path: Path, content: bytes) -> None:
         new = path.with_name(f".{path.name}.new")
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
@@ -145,7 +158,6 @@ class Store:
         except OSError:
             new.unlink(missing_ok=True)
             raise
-        self._sync_folder()
 
     def _sync_folder(self) -> None:
         folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -126,3 +126,14 @@ def test_declaration_comments_and_blank_lines_around_a_message(message: bytes) -
 def test_comments_and_instructions_are_as_if_not_there_and_cdata_is_text() -> None:
     root = messages.parse(rpc("<get><!-- x --><a>1<!-- y -->2<![CDATA[<&]]>3<?z?>4</a></get>"))
     assert [child.text for child in root[0]] == ["12<&34"]
+
+
+def test_an_element_crowded_with_attributes_is_refused_before_they_are_looked_at() -> None:
+    crowd = " ".join(f'a{number}="1"' for number in range(200))
+    for message in (f"<rpc {crowd}><get/></rpc>", f"<rpc><edit-config><config {crowd}/></edit-config></rpc>"):
+        with pytest.raises(NetconfError) as caught:
+            messages.parse(message.encode())
+        assert (caught.value.tag, caught.value.message) == (
+            "malformed-message",
+            "an element has more than 100 attributes",
+        )

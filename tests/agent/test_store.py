@@ -237,3 +237,19 @@ def test_running_that_can_not_be_used_is_refused_and_stays(model: Model, store: 
         (f"{path}: the configuration can't be used: ", f"{path}: no configuration, but ")
     )
     assert path.read_bytes() == content
+
+
+def test_running_whose_folder_can_not_be_synced_is_what_it_was(
+    store: Store, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save(from_json(model.root, {"t:top": {"name": "old"}}))
+
+    def fails() -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(store, "_sync_folder", fails)
+    with pytest.raises(OSError, match="Input/output"):
+        store.save(from_json(model.root, {"t:top": {"name": "new"}}))
+    kept = store.load(model)
+    assert kept is not None
+    assert b"<name>old</name>" in kept.xml()

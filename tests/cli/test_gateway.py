@@ -237,15 +237,23 @@ def test_a_commit_that_fails_says_at_which_step(fresh: Gateway) -> None:
     assert "down" in done(fresh("show", "qat"))
 
 
-@pytest.mark.parametrize("words", [("commit", "--confirmed", "30"), ("commit", "--persist-id", "x")])
-def test_a_confirmed_commit_that_the_agent_does_not_offer(gateway: Gateway, words: tuple[str, ...]) -> None:
-    done(gateway("set", "qat", "enabled", "true"))
+def test_a_confirmed_commit_is_confirmed_from_another_session(fresh: Gateway) -> None:
+    done(fresh("set", "qat", "enabled", "true"))
+    said = done(fresh("commit", "--confirmed", "300"))
+    token = said.split("--persist-id ")[1].split()[0]
+
+    assert failed(fresh("commit")) == "a confirmed commit is pending: its persist-id is needed (invalid-value)"
+    done(fresh("commit", "--persist-id", token))
+    assert "up" in done(fresh("show", "qat"))
+
+
+def test_a_token_that_is_none(gateway: Gateway) -> None:
     before = commands(gateway)
 
-    assert failed(gateway(*words)) == "this agent does not offer :confirmed-commit: commit without it"
+    line = failed(gateway("commit", "--persist-id", "x"))
 
+    assert line == "no confirmed commit with this persist-id is pending (invalid-value)"
     assert commands(gateway) == before
-    done(gateway("discard"))
 
 
 def test_save_where_a_commit_is_kept_already(gateway: Gateway) -> None:

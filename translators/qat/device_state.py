@@ -63,7 +63,7 @@ def machine_state(observer: Observer, device: Device) -> State:
     """Return a device's state, without regard to what it is meant to be."""
     if device.assigned:
         return State("assigned", f"the device is handed over to {device.driver}")
-    if device.driver is None:
+    if device.driver is None and observer.state(device.target).status != "up":
         return State("unbound", f"the device has no driver: it needs {device.id.module}")
     return observer.state(device.target)
 
