@@ -148,7 +148,7 @@ def test_running_that_is_damaged(served: Gateway) -> None:
     for content in (b"<config", b"<config xmlns='urn:ietf:params:xml:ns:netconf:base:1.0'><x xmlns='urn:n'/></config>"):
         running.write_bytes(content)
         line = failure(served)
-        assert line.startswith(f"accel-agent: {running}: running can't be used: ")
+        assert line.startswith(f"accel-agent: {running}: the configuration can't be used: ")
         assert line.endswith(": mend the file, or move it away to begin anew")
         assert running.read_bytes() == content
 
