@@ -63,7 +63,7 @@ class Validator:
             self._context.parse_module(text, ly.SchemaFormat.YANG).set_implemented_all_features()
         except ly.Error as error:
             faults = self._context.errors()
-            said = faults[0].message if faults else str(error)
+            said = _text(faults[0], "message") if faults else str(error)
             raise StartError(f"{file}: {said}: correct the module") from error
 
     def validate(self, config: bytes) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Validator:
             except ly.Error as error:
                 faults = self._context.errors()
                 self._context.clean_all_errors()
-                return {"error": faults[-1].message if faults else str(error)}
+                return {"error": _text(faults[-1], "message") if faults else str(error)}
 
     def check_values(self, lines: Sequence[bytes]) -> dict[int, NetconfError]:
         """Check types only, of data written one node a line; return the first error by its line's number from 0.
@@ -144,9 +144,17 @@ class _LibyangError(NetconfError):
         )
 
 
+def _text(fault: Any, name: str) -> str:  # noqa: ANN401 - bindings without types
+    """Return a text of libyang's, which may cut a character in two where it shortens what it quotes."""
+    try:
+        return str(getattr(fault, name) or "")
+    except UnicodeDecodeError as error:
+        return error.object.decode(errors="replace")
+
+
 def _rpc_error(fault: Any) -> NetconfError:  # noqa: ANN401 - bindings without types
     """Return RFC 7950 section 15's error for what libyang says; it has only coarse codes, so messages count."""
-    message, path, app_tag = str(fault.message), fault.data_path or None, fault.app_tag or None
+    message, path, app_tag = _text(fault, "message"), _text(fault, "data_path") or None, fault.app_tag or None
     if app_tag == "instance-required":
         return NetconfError("application", "data-missing", message, app_tag=app_tag, path=path)
     if match := _UNIQUE.search(message):
