@@ -84,7 +84,7 @@ class Wanting:
         return Plan(tuple(Note(name, self._disturbing) for name in names), ("remember",) if names else ())
 
     def operational(self, host: Any, wanted: Selection, running: Tree) -> Reading:
-        raise NotImplementedError
+        raise AssertionError("a commit asked for live state")
 
 
 class Owner(Wanting):

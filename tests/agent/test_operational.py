@@ -38,7 +38,7 @@ class Reader:
         self.before: Callable[[], object] = lambda: None
 
     def prepare(self, change: Change, host: Any) -> Plan:
-        raise NotImplementedError
+        raise AssertionError("a request for live state prepared a change")
 
     def operational(self, host: Any, wanted: Selection, running: Tree) -> Reading:
         assert host is HOST

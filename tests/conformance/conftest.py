@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.conformance.agents import Agent, serving
 from tests.conformance.session import Session
 from tests.system.gateway import T_MODULE, Gateway
 
@@ -53,3 +54,23 @@ def dial(served: Gateway) -> Iterator[Callable[..., Session]]:
 def session(dial: Callable[..., Session]) -> Session:
     """Return a session in chunked framing."""
     return dial()
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    """Return an agent of the module's own, with a device: what it does to locks and running is nobody else's."""
+    with serving(tmp_path_factory.mktemp("machine")) as own:
+        yield own
+
+
+@pytest.fixture
+def agent(machine: Agent) -> Iterator[Agent]:
+    """Return that agent with an empty configuration."""
+    yield machine
+    machine.clear()
+
+
+@pytest.fixture
+def other(agent: Agent) -> Session:
+    """Return another session than the test's first."""
+    return agent.session()

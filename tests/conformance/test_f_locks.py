@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conformance.agents import CLOSE, Agent, confirmed, live, lock, serving, unlock, until
+from tests.conformance.agents import CLOSE, Agent, confirmed, live, lock, unlock, until
 from tests.conformance.session import Session, chunked, edit, rpc, top
 from tests.system.gateway import COMMAND, environment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 COMMIT = "<commit/>"
 NAME = edit(top("<name>n</name>"))
@@ -20,29 +16,9 @@ COPY = "<copy-config><target><candidate/></target><source><running/></source></c
 DATASTORES = ["running", "candidate"]
 
 
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    """Return an agent."""
-    with serving(tmp_path_factory.mktemp("locks")) as served:
-        yield served
-
-
-@pytest.fixture
-def agent(machine: Agent) -> Iterator[Agent]:
-    """Return an agent whose configuration is empty."""
-    yield machine
-    machine.clear()
-
-
 @pytest.fixture
 def owner(agent: Agent) -> Session:
     """Return one session."""
-    return agent.session()
-
-
-@pytest.fixture
-def other(agent: Agent) -> Session:
-    """Return another session."""
     return agent.session()
 
 

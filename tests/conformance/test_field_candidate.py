@@ -25,21 +25,8 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
 
 
 @pytest.fixture
-def agent(machine: Agent) -> Iterator[Agent]:
-    """Return an agent whose configuration is empty."""
-    yield machine
-    machine.clear()
-
-
-@pytest.fixture
 def session(agent: Agent) -> Session:
     """Return one session."""
-    return agent.session()
-
-
-@pytest.fixture
-def other(agent: Agent) -> Session:
-    """Return another session."""
     return agent.session()
 
 
