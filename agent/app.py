@@ -20,12 +20,14 @@ from agent.datastore import Datastores
 from agent.health import Health
 from agent.model.load import load
 from agent.monitoring import netconf_state
+from agent.nacm import Nacm
 from agent.operational import Operational
 from agent.operations import Services
 from agent.server import NetconfSession
 from agent.session import Sessions
 from agent.settings import StartError
 from agent.store import Store
+from agent.streams import Streams
 from agent.tree import Node
 from agent.xpath import XPath
 from translators.host import RealHost, wait_for_programs
@@ -172,6 +174,7 @@ def _services(
         "/ietf-netconf-monitoring:netconf-state",
         partial(netconf_state, capabilities=announced, modules=modules, datastores=datastores, sessions=sessions),
     )
+    streams = Streams(model, options.state_dir, now=_now)
     engine = CommitEngine(
         datastores, store, managed, host, readers=readers, committer=committer, durable=not with_startup
     )
@@ -182,6 +185,8 @@ def _services(
         confirmed=ConfirmedCommits(datastores, engine, store),
         xpath=XPath(model, seconds=_XPATH_SECONDS),
         operational=operational,
+        nacm=Nacm(model, datastores),
+        streams=streams,
         sessions=sessions,
         capabilities=announced,
         now=_now,

@@ -15,13 +15,14 @@ class Peer:
 
     ``transport`` is an identity derived from ietf-netconf-monitoring's ``transport``, as ``module:name``;
     ``source_host`` the client's address where there is one (RFC 6022 2.1.4). ``recovery`` marks RFC 8341's
-    recovery session: root on the local socket.
+    recovery session: root on the local socket. ``groups`` are the user's Unix groups (RFC 8341 external groups).
     """
 
     username: str
     transport: str
     source_host: str | None = None
     recovery: bool = False
+    groups: tuple[str, ...] = ()
 
 
 class Transport(Protocol):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agent.datastore import Datastores
     from agent.filter import Filter
     from agent.model.load import Model
+    from agent.nacm import Access
     from translators.base import Fault, Reading, Selection, Translator, Tree
     from translators.host import Host
 
@@ -57,8 +58,8 @@ class Operational:
         """Register state that never changes."""
         self._fixed.append(from_json(self._model.root, data))
 
-    async def get(self, running: Node, filters: Sequence[Filter] | None) -> Node:
-        """Return running (as the caller wants it shown) and state, narrowed to the filters.
+    async def get(self, running: Node, filters: Sequence[Filter] | None, access: Access) -> Node:
+        """Return running (as the caller wants it shown) and state, narrowed to what may be read and to the filters.
 
         Raises operation-failed when all that is asked for comes from sources that can't be used.
         """
@@ -74,6 +75,7 @@ class Operational:
             if reading.tree:
                 tree = merge(tree, from_json(self._model.root, _wrap(path, reading.tree)))
         self._log(faults)
+        tree = access.readable(tree)
         if filters is None:
             return tree
         selected = subtree.apply(tree, filters)

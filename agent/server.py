@@ -33,6 +33,7 @@ class NetconfSession:
         self._services = services
         self._transport = transport
         self._session = services.sessions.open(peer, now=services.now(), end=self._end)
+        self._session.notify = self._notify
         self._decoder = Decoder(limit=limits.message_size)
         self._frame = end_of_message
         self._greeted = False
@@ -85,10 +86,13 @@ class NetconfSession:
     def pause_writing(self) -> None:
         """Answer no more requests while the peer does not read the replies."""
         self._write_paused = True
+        self._session.writable = False
 
     def resume_writing(self) -> None:
         """Go on answering."""
         self._write_paused = False
+        self._session.writable = True
+        self._tell_drained()
         if self._busy is None:
             self._go_on()
 
@@ -194,6 +198,24 @@ class NetconfSession:
         if self._session.closing:
             self._end("closed")
 
+    def _notify(self, notification: bytes) -> None:
+        """Send a notification with what else waits; the caller minds whether the session is writable."""
+        if self._ending is not None:
+            return
+        for counters in (self._session.counters, self._services.sessions.totals):
+            counters.out_notifications += 1
+        if not self._replies:
+            self._loop.call_soon(self._flush)
+        framed = self._frame(notification)
+        self._replies.append(framed)
+        self._waiting += len(framed)
+        if self._waiting > _WRITE_TOGETHER:
+            self._flush()
+
+    def _tell_drained(self) -> None:
+        for tell in tuple(self._session.drained):
+            tell()
+
     def _flush(self) -> None:
         if self._replies and not self._lost:
             self._transport.write(b"".join(self._replies))
@@ -218,6 +240,7 @@ class NetconfSession:
         self._timer = self._loop.call_later(_CLOSE_TIMEOUT, self._transport.abort)
 
     def _release(self) -> None:
+        self._tell_drained()
         self._services.confirmed.session_ended(self._session)
         self._services.datastores.release_all(self._session)
         log.info("session %d: ended, %s", self._session.id, self._ending)
@@ -235,7 +258,7 @@ class NetconfSession:
             self._timer = self._loop.call_later(self._idle_timeout, self._idle)
 
     def _idle(self) -> None:
-        if self._busy is not None:
+        if self._busy is not None or self._session.subscriptions:
             self._restart_timer()
             return
         log.info("session %d ends: idle for %d s", self._session.id, self._idle_timeout)

@@ -28,11 +28,18 @@ class Counters:
     out_notifications: int = 0
 
 
+def _nobody(_notification: bytes) -> None:
+    """Send nothing."""
+
+
 @dataclass(slots=True, eq=False)
 class Session:
     """One NETCONF session. ``end`` closes it from outside, with RFC 6470's termination reason.
 
     ``closing``: the session asked to be closed, and is once the reply in hand is sent; ``ended``: it is closed.
+    ``notify`` sends a notification, behind what was answered before. While the session is not ``writable`` its peer
+    does not keep up with what it is sent; the functions in ``drained`` are called when it does again, and when it has
+    ended. ``subscriptions`` counts what is subscribed to: a session that only listens is not idle.
     """
 
     id: int
@@ -42,6 +49,10 @@ class Session:
     counters: Counters = field(default_factory=Counters)
     closing: bool = False
     ended: bool = False
+    notify: Callable[[bytes], None] = _nobody
+    writable: bool = True
+    subscriptions: int = 0
+    drained: list[Callable[[], None]] = field(default_factory=list)
 
 
 class Sessions:

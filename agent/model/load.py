@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
     from agent.model.schema import SchemaNode
 
-OWN: Final = ("hardware-acceleration-types", "hardware-acceleration", "accel-agent-deviations", "accel-agent")
+OWN: Final = (
+    "hardware-acceleration-types",
+    "hardware-acceleration",
+    "accel-agent-deviations",
+    "accel-agent",
+    "notifications",
+    "nc-notifications",
+    "ietf-nmda-compare",
+)
 ALWAYS: Final = ("candidate", "confirmed-commit", "rollback-on-error", "validate", "xpath")
 STANDARD: Final = (
     "ietf-netconf",
@@ -29,7 +37,20 @@ STANDARD: Final = (
     "ietf-netconf-with-defaults",
     "ietf-datastores",
     "ietf-yang-library",
+    "ietf-origin",
+    "ietf-netconf-acm",
+    "ietf-netconf-nmda",
+    "ietf-netconf-notifications",
+    "ietf-subscribed-notifications",
+    "ietf-yang-push",
+    "ietf-yang-patch",
 )
+FEATURES: Final = {
+    "ietf-netconf-nmda": ("origin", "with-defaults"),
+    "ietf-subscribed-notifications": ("encode-xml", "replay", "subtree", "xpath"),
+    "ietf-yang-push": ("on-change",),
+}
+"""The features that are offered of the standard modules that have any, but for ietf-netconf's."""
 
 
 class Model:
@@ -61,7 +82,7 @@ def load(extra: Iterable[Path] = (), *, features: Iterable[str] = ()) -> Model:
     ``features`` are those of ietf-netconf that are offered besides the ones that always are.
     """
     extra = tuple(extra)
-    chosen = {"ietf-netconf": tuple(sorted((*ALWAYS, *features)))}
+    chosen = {"ietf-netconf": tuple(sorted((*ALWAYS, *features))), **FEATURES}
     texts = [*(_own_text(name) for name in OWN), *(_read(path) for path in extra)]
     folder = standard_folder()
     search = ":".join([str(folder), *sorted({str(path.resolve().parent) for path in extra})])

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from agent.confirmed import ConfirmedCommits
     from agent.datastore import Datastores
     from agent.model.load import Model
+    from agent.nacm import Access, Nacm
     from agent.operational import Operational
     from agent.session import Session, Sessions
+    from agent.streams import Streams
     from agent.xpath import XPath
 
 
@@ -39,6 +41,8 @@ class Services:
     confirmed: ConfirmedCommits
     xpath: XPath
     operational: Operational
+    nacm: Nacm
+    streams: Streams
     sessions: Sessions
     capabilities: tuple[str, ...]
     now: Callable[[], datetime]
@@ -52,6 +56,11 @@ class Request:
     services: Services
     session: Session
     element: Element
+
+    @property
+    def access(self) -> Access:
+        """What the user may do now: asked for anew after each wait, as rules change."""
+        return self.services.nacm.access(self.session.peer)
 
     def parameters(self, *names: str) -> dict[str, Element]:
         """Return the operation's parameters by name. Raises unknown-element, unknown-namespace, bad-element.

@@ -40,7 +40,7 @@ def get_config(request: Request) -> bytes | Awaitable[bytes]:
     if "source" not in found:
         raise errors.missing_element("source")
     tree = request.services.datastores.get(request.datastore(found["source"]))
-    tree = completed(request, tree, text(found.get("with-defaults"), "explicit"))
+    tree = request.access.readable(completed(request, tree, text(found.get("with-defaults"), "explicit")))
     selected = _filters(request, found.get("filter"))
     if isinstance(selected, Expression):
         return _selected(request, tree, selected)
@@ -53,9 +53,10 @@ async def get(request: Request) -> bytes:
     selected = _filters(request, found.get("filter"))
     running = request.services.datastores.running
     running = completed(request, running, text(found.get("with-defaults"), "explicit"))
+    operational, access = request.services.operational, request.access
     if isinstance(selected, Expression):
-        return await _selected(request, await request.services.operational.get(running, None), selected)
-    return data((await request.services.operational.get(running, selected)).xml())
+        return await _selected(request, await operational.get(running, None, access), selected)
+    return data((await operational.get(running, selected, access)).xml())
 
 
 def get_schema(request: Request) -> bytes:

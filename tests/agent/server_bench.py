@@ -16,6 +16,7 @@ from agent.datastore import Datastores
 from agent.errors import NETCONF
 from agent.link import Peer
 from agent.messages import BASE_1_1
+from agent.nacm import Access, Nacm
 from agent.operations import Services
 from agent.server import NetconfSession
 from agent.session import Session, Sessions
@@ -64,8 +65,9 @@ class State:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
-    async def get(self, running: Node, filters: list[Filter] | None) -> Node:
+    async def get(self, running: Node, filters: list[Filter] | None, access: Access) -> Node:
         await self.engine.gate.wait()
+        running = access.readable(running)
         return running if filters is None else subtree.apply(running, filters)
 
 
@@ -122,6 +124,8 @@ class Server:
             operational=cast("Any", State(self.engine)),
             confirmed=ConfirmedCommits(self.stores, cast("Any", self.engine), cast("Any", None)),
             xpath=XPath(model, seconds=5),
+            nacm=Nacm(model, self.stores),
+            streams=cast("Any", None),
             sessions=self.sessions,
             capabilities=capabilities([*model.modules.values()], "id", "2019-01-04"),
             now=lambda: datetime.now(UTC),

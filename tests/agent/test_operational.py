@@ -13,6 +13,7 @@ from lxml import etree
 from agent import filter as subtree
 from agent.datastore import Datastores
 from agent.errors import NETCONF, NetconfError
+from agent.nacm import Access
 from agent.operational import Operational
 from agent.tree import from_json
 from translators.base import ALL, Branch, Fault, Reading, Selection
@@ -54,7 +55,7 @@ def get(model: Model, content: str | None, *readers: Any, running: Tree | None =
         datastores = Datastores(model, from_json(model.root, {"t:top": running} if running else {}))
         with ThreadPoolExecutor(4) as executor:
             operational = Operational(model, datastores, readers, HOST, executor, deadline=deadline)
-            return (await operational.get(datastores.running, _filters(model, content))).xml().decode()
+            return (await operational.get(datastores.running, _filters(model, content), Access())).xml().decode()
 
     return asyncio.run(main())
 
@@ -113,7 +114,7 @@ def test_where_a_source_is_broken_the_rest_is_served_and_the_fault_is_told_once(
             datastores = Datastores(model, from_json(model.root, {}))
             operational = Operational(model, datastores, (reader,), HOST, executor, deadline=10.0)  # type: ignore[arg-type]
             return [
-                (await operational.get(datastores.running, _filters(model, top("<state/>")))).xml().decode()
+                (await operational.get(datastores.running, _filters(model, top("<state/>")), Access())).xml().decode()
                 for _ in range(3)
             ]
 
@@ -169,7 +170,7 @@ def test_the_agents_own_state_is_provided_when_it_is_asked_for(model: Model) -> 
             operational = Operational(model, datastores, (), HOST, executor, deadline=10.0)
             operational.provide(STATE, provide)
             operational.provide_fixed({"t:top": {"np": {"d": "fixed"}}})
-            return (await operational.get(datastores.running, _filters(model, content))).xml().decode()
+            return (await operational.get(datastores.running, _filters(model, content), Access())).xml().decode()
 
     assert asyncio.run(main(top("<name/>"))) == top("<name>x</name>")
     assert asked == []

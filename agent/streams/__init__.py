@@ -1,0 +1,8 @@
+"""Event streams (RFC 5277): what happened, logged durably, and sent to those who subscribed."""
+
+from __future__ import annotations
+
+from agent.streams.log import Event
+from agent.streams.streams import Streams
+
+__all__ = ["Event", "Streams"]
