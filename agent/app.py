@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,28 +18,34 @@ from agent.capabilities import capabilities
 from agent.commit import CommitEngine
 from agent.confirmed import ConfirmedCommits
 from agent.datastore import Datastores
+from agent.groups import user_of
 from agent.health import Health
 from agent.model.load import load
 from agent.monitoring import netconf_state
-from agent.nacm import Nacm
+from agent.nacm import Nacm, initial
 from agent.operational import Operational
 from agent.operations import Services
+from agent.operations.subscribe import list_streams
 from agent.server import NetconfSession
 from agent.session import Sessions
 from agent.settings import StartError
 from agent.store import Store
 from agent.streams import Streams
-from agent.tree import Node
+from agent.streams.changes import confirmed_commit
+from agent.streams.last_run import offered
+from agent.subscriptions import Parts, Subscriptions
 from agent.xpath import XPath
 from translators.host import RealHost, wait_for_programs
 from translators.registry import TranslatorSettings, translators
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from agent.link import Connect, Peer, Transport
     from agent.model.load import Model
+    from agent.model.schema import Module
     from agent.settings import Address, Limits, Settings
+    from agent.tree import Node
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +86,8 @@ class Agent:
     def start_health(self, services: Services) -> None:
         """Supervise the machine until the agent is closed."""
         self._services = services
-        self._health = asyncio.ensure_future(Health(services.datastores, services.engine).run())
+        health = Health(services.datastores, services.engine, services.subscriptions.looked)
+        self._health = asyncio.ensure_future(health.run())
         self._health.add_done_callback(_supervision_ended)
 
     async def close(self) -> None:
@@ -91,6 +99,7 @@ class Agent:
         if self._services is not None:
             await self._services.confirmed.close()
             await self._services.xpath.close()
+            self._services.streams.close()
         for executor in self._executors:
             await asyncio.to_thread(executor.shutdown)
         self._store.close()
@@ -113,6 +122,9 @@ async def start(options: Options) -> Agent:
         await services.engine.boot(before if durable else None)
         if before is not None:
             _settled(store, before, durable=durable)
+            services.streams.publish(confirmed_commit("timeout", None))
+        for notification in offered(options.state_dir, services.capabilities, library.content_id(_modules(model))):
+            services.streams.publish(notification)
         agent.start_health(services)
         await _listen(agent, settings, options.passwords, partial(_connect, services, settings.limits))
     except BaseException:
@@ -159,12 +171,14 @@ def _services(
     how = f"program:{control.program}" if control.program else control.kind
     managed = translators(TranslatorSettings(ipsec_control=how, vici=settings.ipsec.vici))
     with_startup = settings.datastore.persistence == "startup"
-    startup = (store.load_startup(model) or Node(model.root)) if with_startup else None
-    datastores = Datastores(model, startup or store.load(model) or Node(model.root), startup=startup)
+    stored = store.load_startup(model) if with_startup else store.load(model)
+    if stored is None:
+        stored = _first(options, model, store.save_startup if with_startup else store.save)
+    datastores = Datastores(model, stored, startup=stored if with_startup else None)
     sessions = Sessions(
         limit=settings.limits.sessions, limit_per_user=settings.limits.sessions_per_user, started=_now()
     )
-    modules = list(model.modules.values())
+    modules = _modules(model)
     identifier = library.content_id(modules)
     revision = model.modules["ietf-yang-library"].revision
     announced = capabilities(modules, identifier, revision, _features(settings))
@@ -174,24 +188,59 @@ def _services(
         "/ietf-netconf-monitoring:netconf-state",
         partial(netconf_state, capabilities=announced, modules=modules, datastores=datastores, sessions=sessions),
     )
-    streams = Streams(model, options.state_dir, now=_now)
+    kept = settings.notifications
+    nacm = Nacm(model, datastores)
+    operational.provide("/ietf-netconf-acm:nacm", lambda _wanted: nacm.state())
+    streams = Streams(model, options.state_dir, now=_now, entries=kept.log_entries, size=kept.log_size)
     engine = CommitEngine(
-        datastores, store, managed, host, readers=readers, committer=committer, durable=not with_startup
+        datastores,
+        store,
+        managed,
+        host,
+        readers=readers,
+        committer=committer,
+        durable=not with_startup,
     )
+    engine.publish = streams.publish
+    operational.provide("/nc-notifications:netconf", partial(list_streams, streams))
+    parts = Parts(model, datastores, operational, nacm, streams, XPath(model, seconds=_XPATH_SECONDS), _now)
+    subscriptions = Subscriptions(parts)
+    datastores.on_moved.append(subscriptions.configured)
+    operational.provide("/ietf-subscribed-notifications:streams", subscriptions.streams)
+    operational.provide("/ietf-subscribed-notifications:subscriptions", subscriptions.state)
     return Services(
         model=model,
         datastores=datastores,
         engine=engine,
-        confirmed=ConfirmedCommits(datastores, engine, store),
-        xpath=XPath(model, seconds=_XPATH_SECONDS),
+        confirmed=ConfirmedCommits(datastores, engine, store, streams.publish),
+        xpath=parts.xpath,
         operational=operational,
-        nacm=Nacm(model, datastores),
+        nacm=nacm,
         streams=streams,
+        subscriptions=subscriptions,
         sessions=sessions,
         capabilities=announced,
         now=_now,
         writable_running=settings.datastore.writable_running,
     )
+
+
+def _modules(model: Model) -> list[Module]:
+    return list(model.modules.values())
+
+
+def _first(options: Options, model: Model, save: Callable[[Node], None]) -> Node:
+    """Return and store the configuration of a first start: who may do everything.
+
+    That are the users with passwords, and the user that the agent runs as, who has its files; root needs no rule.
+    """
+    own = () if os.geteuid() == 0 else (user_of(os.geteuid()),)
+    configuration = initial(model.root, {*options.passwords, *own})
+    try:
+        save(configuration)
+    except OSError as error:
+        raise StartError(f"the state directory can't be written: {error}: make it the agent's") from error
+    return configuration
 
 
 def _features(settings: Settings) -> tuple[str, ...]:

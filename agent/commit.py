@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from agent import errors
 from agent.errors import NetconfError, is_incomplete
 from agent.machine import ChangeFailedError, Machine
-from agent.plan import Prepared, prepare, subtree
+from agent.plan import PlannedStep, Prepared, prepare, prepare_action, subtree
+from agent.streams import changes
 from agent.tree import Node
 from translators.apply import PlanFailedError
-from translators.base import Plan, ServiceOwner, Supervisor, TranslatorError
+from translators.base import Actor, ChangeReporter, Plan, RefreshReporter, ServiceOwner, Supervisor, TranslatorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from agent.datastore import Datastores
     from agent.session import Session
     from agent.store import Store
-    from translators.base import Disturbance, Translator
+    from translators.base import Disturbance, Event, Invocation, Translator, Tree
     from translators.host import Host
 
 log = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ _NO_LOOKS = 86400.0
 
 
 class CommitEngine:
-    """Brings the machine and running to a new configuration, one commit at a time."""
+    """Brings the machine and running to a new configuration, one commit at a time. ``publish`` tells of changes."""
 
     def __init__(
         self,
@@ -55,7 +56,14 @@ class CommitEngine:
         self._readers = readers
         self._committer = committer
         self._durable = durable
+        self.publish: Callable[[Tree], None] = lambda _notification: None
+        self._seen: list[Event] = []
         self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def managed(self) -> tuple[str, ...]:
+        """The paths of the subtrees that are carried out on the machine."""
+        return tuple(translator.path for translator in self._translators)
 
     async def check(self, root: Node, *, complete: bool = True) -> None:
         """Validate a configuration by YANG and, where it differs from running, by the machine. Raises NetconfError.
@@ -77,31 +85,56 @@ class CommitEngine:
         prepared: Prepared = await _in_thread(self._readers, self._prepare, root)
         return prepared
 
-    async def commit(self, root: Node, session: Session | None = None) -> None:
+    async def commit(self, root: Node, session: Session | None = None, *, restores_for: Session | None = None) -> None:
         """Make a configuration running, on the machine and on disk, whole or not at all. Raises NetconfError.
 
-        ``session`` is who commits, None for the agent itself. A lock that another session has taken while this commit
-        waited for its turn holds against it; while it is carried out, running is not locked (``committing``).
+        ``session`` is who commits. A lock that another session has taken while this commit waited for its turn holds
+        against it; while it is carried out, running is not locked (``committing``). Without one, what was before is
+        restored: for the session that asked for that, or by the agent itself.
         """
         async with self._one_at_a_time:
             if session is not None:
                 self._datastores.check_access("running", session)
                 self._datastores.check_access("candidate", session)
             self.committing = session
+            before = self._datastores.running
             try:
-                await _in_thread(self._committer, self._carry_out, root)
+                await _in_thread(self._committer, self._carry_out, root, "rollback" if session is None else "commit")
                 self._datastores.moved(root)
+                self._report(changes.config_change(before, root, session or restores_for))
             finally:
                 self.committing = None
+                self._report_seen()
 
-    async def save_startup(self, root: Node | None) -> None:
+    async def save_startup(self, root: Node | None, session: Session) -> None:
         """Make a configuration, or none, what the next agent starts with. Raises NetconfError."""
         async with self._one_at_a_time:
             try:
                 await _in_thread(self._committer, self._store.save_startup, root)
             except OSError as error:
                 raise errors.operation_failed(f"startup can't be stored: {error.strerror or error}") from error
-            self._datastores.startup = Node(self._datastores.running.schema) if root is None else root
+            empty = Node(self._datastores.running.schema)
+            before, after = self._datastores.startup or empty, root or empty
+            self._datastores.stored(after)
+            self._report(changes.config_change(before, after, session, datastore="startup"))
+
+    def actor(self, path: str) -> tuple[Actor, str] | None:
+        """Return who carries out the action at a schema path, with the path below its own; None for nobody."""
+        for translator in self._translators:
+            below = path.removeprefix(f"{translator.path}/")
+            if isinstance(translator, Actor) and below in translator.actions:
+                return translator, below
+        return None
+
+    async def invoke(self, actor: Actor, invocation: Invocation, session: Session) -> None:
+        """Carry out an action, one at a time with commits, undone where it fails. Raises NetconfError."""
+        async with self._one_at_a_time:
+            if session.ended:
+                raise errors.operation_failed("the session has ended", type="protocol")
+            try:
+                await _in_thread(self._committer, self._act, actor, invocation)
+            finally:
+                self._report_seen()
 
     async def boot(self, restored: Node | None = None) -> None:
         """Undo a commit that an earlier agent left half done, then bring the machine to running.
@@ -110,12 +143,16 @@ class CommitEngine:
         logged: the agent serves all the same, and reports the state as it is.
         """
         async with self._one_at_a_time:
+            before = self._datastores.running
             await _in_thread(self._committer, self._boot, restored)
+            self._report(changes.config_change(before, self._datastores.running, None))
+            self._report_seen()
 
     async def look(self) -> None:
         """Let the translators look at what they supervise, and refresh the services that this asks for."""
         async with self._one_at_a_time:
             await _in_thread(self._committer, self._look)
+            self._report_seen()
 
     def look_interval(self) -> float:
         """Return the seconds from one look to the next."""
@@ -127,8 +164,7 @@ class CommitEngine:
         running = self._datastores.effective(self._datastores.running)
         for supervisor in self._supervisors:
             attention = supervisor.look(self._host, subtree(running, supervisor.path))
-            for event in attention.events:
-                log.log(logging.getLevelName(event.severity.upper()), "%s", event.text)
+            self._note(*attention.events)
             if attention.refresh is not None:
                 self._refresh(attention.refresh)
 
@@ -141,23 +177,93 @@ class CommitEngine:
                 first, last = owner.around((disturbance,), self._host)
                 back = "back" if disturbance.enabling else "gone"
                 log.warning("refreshing %s: acceleration is %s", owner.service, back)
+                began = self._host.monotonic()
                 self._machine.change(Plan((*first.steps, *last.steps)), None)
             except TranslatorError as error:
                 log.error("%s can't be refreshed: %s", owner.service, error.message)  # noqa: TRY400
+                continue
             except ChangeFailedError as failure:
                 log.error("%s is not refreshed: %s", owner.service, _told(failure))  # noqa: TRY400
+                if not failure.begun:
+                    continue
+            if first or last:
+                self._note_refresh(owner, began)
 
-    def _carry_out(self, root: Node) -> None:
+    def _carry_out(self, root: Node, cause: str) -> None:
+        self._settle()
+        moves = self._durable and root is not self._datastores.running
+        then = partial(self._store.save, root) if moves else None
+        self._change(self._prepare(root), root, cause, moves=moves, then=then)
+
+    def _act(self, actor: Actor, invocation: Invocation) -> None:
+        self._settle()
+        root = self._datastores.running
+        running = self._datastores.effective(root)
+        prepared = prepare_action(self._translators, actor, invocation, running, self._host)
+        self._change(prepared, root, invocation.name)
+
+    def _settle(self) -> None:
+        """Undo what an earlier commit left. Raises operation-failed where that can't be done yet."""
         if owed := self._machine.settle():
             said = f"an earlier commit could not be undone, and still can't be: {'; '.join(owed)}"
             raise errors.operation_failed(f"{said}. It is tried again at each look at the machine: nothing is done")
-        prepared = self._prepare(root)
-        moves = self._durable and root is not self._datastores.running
-        then = partial(self._store.save, root) if moves else None
+
+    def _change(
+        self,
+        prepared: Prepared,
+        root: Node,
+        cause: str,
+        *,
+        moves: bool = False,
+        then: Callable[[], None] | None = None,
+    ) -> None:
+        """Carry out steps; ``root`` is running after them, and ``moves`` whether it is another than before."""
+        began = self._host.monotonic()
         try:
             self._machine.change(prepared.plan, root if moves else None, then=then)
         except ChangeFailedError as failure:
+            self._note_change(prepared.steps[: failure.begun], began, self._datastores.running, "rollback")
             raise self._explained(prepared, failure) from failure
+        self._note_change(prepared.steps, began, root, cause)
+
+    def _note_change(self, done: Sequence[PlannedStep], began: float, root: Node, cause: str) -> None:
+        """Look at what some steps, done and perhaps undone again, have made of the machine. Nobody is told yet."""
+        if not done:
+            return
+        interrupted = {planned.interrupts for planned in done}
+        try:
+            for translator in self._translators:
+                if isinstance(translator, ServiceOwner) and translator.service in interrupted:
+                    self._note_refresh(translator, began)
+            self._note_state(root, cause)
+        except Exception:  # the change is over: a defect in telling of it must not make a failure of it
+            log.exception("what a change has made of the machine can't be told")
+
+    def _note_state(self, root: Node, cause: str) -> None:
+        reporters = [t for t in self._translators if isinstance(t, ChangeReporter)]
+        running = self._datastores.effective(root) if reporters else {}
+        for reporter in reporters:
+            self._note(*reporter.changed(self._host, subtree(running, reporter.path), cause))
+
+    def _note_refresh(self, owner: ServiceOwner, began: float) -> None:
+        if isinstance(owner, RefreshReporter):
+            self._note(owner.refreshed(self._host, int((self._host.monotonic() - began) * 1000)))
+
+    def _note(self, *events: Event) -> None:
+        """Log what happened, and keep it until the event loop can report it."""
+        for event in events:
+            log.log(logging.getLevelName(event.severity.upper()), "%s", event.text)
+        self._seen += events
+
+    def _report_seen(self) -> None:
+        """Send the notifications of what was noted. Called in the event loop, with no change under way."""
+        seen, self._seen = self._seen, []
+        for event in seen:
+            self._report(event.notification)
+
+    def _report(self, notification: Tree | None) -> None:
+        if notification is not None:
+            self.publish(notification)
 
     def _explained(self, prepared: Prepared, failure: ChangeFailedError) -> NetconfError:
         """Return the error that says what failed, and the state that the machine is in now."""
@@ -187,12 +293,16 @@ class CommitEngine:
         try:
             after = self._datastores.effective(self._datastores.running)
             old = None if before is None else self._datastores.effective(before)
+            self._note_state(self._datastores.running, "start-up")
             prepared = prepare(self._translators, self._translators, old, after, self._host)
+            began = self._host.monotonic()
             self._machine.change(prepared.plan, None)
+            self._note_change(prepared.steps, began, self._datastores.running, "start-up")
         except NetconfError as error:
             log.error("running does not fit this machine: %s", error.message)  # noqa: TRY400 - no programming error
         except ChangeFailedError as failure:
             log.error("bringing the machine to running: %s", _told(failure, prepared))  # noqa: TRY400
+            self._note_change(prepared.steps[: failure.begun], began, self._datastores.running, "start-up")
 
     def _wanted(self, root: Node) -> list[Translator]:
         """Return the translators whose subtree differs from running; all where nothing differs at all.

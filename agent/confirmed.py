@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING
 
 from agent import errors
 from agent.errors import NetconfError
+from agent.streams import changes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.commit import CommitEngine
     from agent.datastore import Datastores
     from agent.session import Session
     from agent.store import Store
     from agent.tree import Node
+    from translators.base import Tree
 
 log = logging.getLogger(__name__)
 
@@ -41,10 +45,17 @@ class Pending:
 class ConfirmedCommits:
     """At most one confirmed commit is pending; a further one begins its time anew and keeps what is restored."""
 
-    def __init__(self, datastores: Datastores, engine: CommitEngine, store: Store) -> None:
+    def __init__(
+        self,
+        datastores: Datastores,
+        engine: CommitEngine,
+        store: Store,
+        publish: Callable[[Tree], None] = lambda _notification: None,
+    ) -> None:
         self._datastores = datastores
         self._engine = engine
         self._store = store
+        self._publish = publish
         self._pending: Pending | None = None
         self._restoring: set[asyncio.Task[None]] = set()
         # From the check who may commit to the end of the commit: else a timer or another session comes between.
@@ -85,15 +96,21 @@ class ConfirmedCommits:
                 raise
             if earlier is not None:
                 earlier.timer.cancel()
-            timer = asyncio.get_running_loop().call_later(timeout, self._restore, "was not confirmed in time")
+            late = changes.confirmed_commit("timeout", None)
+            timer = asyncio.get_running_loop().call_later(timeout, self._restore, "was not confirmed in time", late)
             self._pending = Pending(before, session, persist if persist is not None else persist_id, timer)
+            event = "start" if earlier is None else "extend"
+            self._publish(changes.confirmed_commit(event, session, timeout=timeout))
 
     async def confirm(self, root: Node, session: Session, persist_id: str | None) -> None:
         """Commit for good. Raises NetconfError, and then a confirmed commit is still pending."""
         async with self._one_at_a_time:
             self.check(session, persist_id)
             await self._engine.commit(root, session)
+            pending = self._pending
             await self._disarm()
+            if pending is not None:
+                self._publish(changes.confirmed_commit("complete", session))
 
     async def change(self, root: Node, session: Session) -> None:
         """Make a configuration running without candidate; a confirmed commit stays pending. Raises NetconfError."""
@@ -107,13 +124,14 @@ class ConfirmedCommits:
             if self._pending is None:
                 raise errors.invalid_value("no confirmed commit is pending")
             self.check(session, persist_id)
-            await self._engine.commit(self._pending.before)
+            await self._engine.commit(self._pending.before, restores_for=session)
             await self._disarm()
+            self._publish(changes.confirmed_commit("cancel", session))
 
     def session_ended(self, session: Session) -> None:
         """Restore what was before where the session's confirmed commit was its own alone."""
         if self._pending is not None and self._pending.session is session and self._pending.persist is None:
-            self._restore(f"ended with its session {session.id}")
+            self._restore(f"ended with its session {session.id}", changes.confirmed_commit("cancel", session))
 
     async def close(self) -> None:
         """Finish what is being restored; what is still pending is restored by the next agent."""
@@ -121,18 +139,19 @@ class ConfirmedCommits:
             self._pending.timer.cancel()
         await asyncio.gather(*self._restoring)
 
-    def _restore(self, why: str) -> None:
-        task = asyncio.ensure_future(self._restore_now(self._pending, why))
+    def _restore(self, why: str, event: Tree) -> None:
+        task = asyncio.ensure_future(self._restore_now(self._pending, why, event))
         self._restoring.add(task)
         task.add_done_callback(self._restoring.discard)
 
-    async def _restore_now(self, pending: Pending | None, why: str) -> None:
+    async def _restore_now(self, pending: Pending | None, why: str, event: Tree) -> None:
         async with self._one_at_a_time:
             if pending is None or self._pending is not pending:
                 return  # it was confirmed, continued or cancelled while this waited
             log.warning("a confirmed commit %s: running is restored", why)
             try:
                 await self._engine.commit(pending.before)
+                self._publish(event)
                 await self._disarm()
             except NetconfError as error:
                 log.error("running can't be restored: %s", error.message)  # noqa: TRY400 - no programming error

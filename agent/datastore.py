@@ -36,7 +36,7 @@ class Datastores:
         self.running = running
         self.candidate = running
         self.locks: dict[str, Lock] = {}
-        self.on_moved: Callable[[], None] = lambda: None
+        self.on_moved: list[Callable[[], None]] = []
         self._model = model
         self._valid: list[tuple[Node, dict[str, Any]]] = []
 
@@ -63,7 +63,16 @@ class Datastores:
         if self.candidate is self.running:
             self.candidate = root
         self.running = root
-        self.on_moved()
+        self._tell()
+
+    def stored(self, root: Node) -> None:
+        """Take a tree as startup."""
+        self.startup = root
+        self._tell()
+
+    def _tell(self) -> None:
+        for tell in self.on_moved:
+            tell()
 
     def check_access(self, name: str, session: Session) -> None:
         """Raise in-use when another session holds the lock (RFC 6241 7.2, 7.3, 8.3.4.1)."""

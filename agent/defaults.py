@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from agent import errors
 from agent.tree import Children, Key, Node
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.model.schema import SchemaNode
 
 NAMESPACE: Final = "urn:ietf:params:xml:ns:yang:ietf-netconf-with-defaults"
 MODES: Final = ("explicit", "report-all", "report-all-tagged", "trim")
 _DATA: Final = {"container", "list", "leaf", "leaf-list"}
+
+_Make: TypeAlias = "Callable[..., Node]"
 
 
 def with_defaults(root: Node, mode: str, effective: dict[str, Any] | None) -> Node:
@@ -27,7 +32,12 @@ def with_defaults(root: Node, mode: str, effective: dict[str, Any] | None) -> No
         return root
     if mode == "trim":
         return _trimmed(root)
-    return _filled(root, effective, tagged=mode == "report-all-tagged")
+    return _filled(root, effective, partial(Node, tagged=mode == "report-all-tagged"))
+
+
+def in_use(root: Node, effective: dict[str, Any] | None) -> Node:
+    """Return a configuration as it is in use: with its default values, which have the origin ``default``."""
+    return _filled(root, effective, partial(Node, origin="default"))
 
 
 def _trimmed(node: Node) -> Node:
@@ -46,7 +56,7 @@ def _trimmed(node: Node) -> Node:
     return node.with_children(children)
 
 
-def _filled(node: Node, effective: Any, *, tagged: bool) -> Node:  # noqa: ANN401 - RFC 7951 data
+def _filled(node: Node, effective: Any, make: _Make) -> Node:  # noqa: ANN401 - RFC 7951 data
     children: Children = {}
     for schema in node.schema.children.values():
         if schema.kind not in _DATA:
@@ -54,17 +64,17 @@ def _filled(node: Node, effective: Any, *, tagged: bool) -> Node:  # noqa: ANN40
         child = node.children.get(schema)
         below = effective.get(schema.qualified) if isinstance(effective, dict) else None
         if isinstance(child, Node):
-            children[schema] = child if schema.is_leaf else _filled(child, below, tagged=tagged)
+            children[schema] = child if schema.is_leaf else _filled(child, below, make)
         elif child is not None:
-            children[schema] = child if schema.is_leaf else _entries(schema, child, below, tagged=tagged)
+            children[schema] = child if schema.is_leaf else _entries(schema, child, below, make)
         elif schema.config and _applies(node, schema, effective):
-            _add_default(children, schema, below, tagged=tagged)
+            _add_default(children, schema, below, make)
     return node.with_children(children)
 
 
-def _entries(schema: SchemaNode, entries: dict[Key, Node], effective: Any, *, tagged: bool) -> dict[Key, Node]:  # noqa: ANN401
+def _entries(schema: SchemaNode, entries: dict[Key, Node], effective: Any, make: _Make) -> dict[Key, Node]:  # noqa: ANN401
     found = {_json_key(schema, entry): entry for entry in effective} if isinstance(effective, list) else {}
-    return {key: _filled(entry, found.get(key), tagged=tagged) for key, entry in entries.items()}
+    return {key: _filled(entry, found.get(key), make) for key, entry in entries.items()}
 
 
 def _json_key(schema: SchemaNode, entry: dict[str, Any]) -> Key:
@@ -72,13 +82,13 @@ def _json_key(schema: SchemaNode, entry: dict[str, Any]) -> Key:
     return tuple(str(value).lower() if isinstance(value, bool) else str(value) for value in values)
 
 
-def _add_default(children: Children, schema: SchemaNode, effective: Any, *, tagged: bool) -> None:  # noqa: ANN401
+def _add_default(children: Children, schema: SchemaNode, effective: Any, make: _Make) -> None:  # noqa: ANN401
     if schema.kind == "leaf" and schema.defaults:
-        children[schema] = Node(schema, schema.defaults[0], tagged=tagged)
+        children[schema] = make(schema, schema.defaults[0])
     elif schema.kind == "leaf-list" and schema.defaults:
-        children[schema] = {(value,): Node(schema, value, tagged=tagged) for value in schema.defaults}
+        children[schema] = {(value,): make(schema, value) for value in schema.defaults}
     elif schema.kind == "container" and not schema.presence:
-        filled = _filled(Node(schema), effective, tagged=tagged)
+        filled = _filled(make(schema), effective, make)
         if filled.children:
             children[schema] = filled
 

@@ -13,8 +13,8 @@ YANG: Final = "urn:ietf:params:xml:ns:yang:1"
 MOST_ERRORS: Final = 20
 """A reply holds no more; RFC 6241 4.3 asks for one. Each may have a long path, of one long request."""
 
-Info = tuple[str, str, str]
-"""One child of error-info: namespace, name, text."""
+Info = tuple[str, str, str | bytes]
+"""One child of error-info: namespace, name, and its text, or its content as XML."""
 
 
 class NetconfError(Exception):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from agent.model.schema import SchemaNode
 
-_DATA: Final = {"container", "list", "leaf", "leaf-list", "anydata", "anyxml"}
+_DATA: Final = {"container", "list", "leaf", "leaf-list", "anydata", "anyxml", "notification"}
 _NEVER: Final = "\0"
 """What no value of any leaf is equal to."""
 # Comparing an entry with an alternative takes a microsecond or two, and holds up all sessions.

@@ -19,7 +19,7 @@ def content_id(modules: list[Module]) -> str:
 
 
 def containers(modules: list[Module], identifier: str, datastores: tuple[str, ...]) -> dict[str, Any]:
-    """Return both library containers as RFC 7951 data; ``datastores`` are the configuration datastores."""
+    """Return both library containers as RFC 7951 data; ``datastores`` are the conventional ones besides intended."""
     owned: dict[str, list[dict[str, str]]] = {}
     for module in modules:
         if module.belongs_to:
@@ -38,7 +38,8 @@ def containers(modules: list[Module], identifier: str, datastores: tuple[str, ..
             ],
             "schema": [{"name": "all", "module-set": ["all"]}],
             "datastore": [
-                {"name": f"ietf-datastores:{name}", "schema": "all"} for name in (*datastores, "operational")
+                {"name": f"ietf-datastores:{name}", "schema": "all"}
+                for name in (*datastores, "intended", "operational")
             ],
             "content-id": identifier,
         },

@@ -20,12 +20,16 @@ log = logging.getLogger(__name__)
 
 
 class ChangeFailedError(Exception):
-    """A change failed and was undone, but for what ``failures`` says. ``cause`` is PlanFailedError or OSError."""
+    """A change failed and was undone, but for what ``failures`` says. ``cause`` is PlanFailedError or OSError.
 
-    def __init__(self, cause: PlanFailedError | OSError, failures: tuple[str, ...]) -> None:
+    ``begun`` is how many steps had been begun.
+    """
+
+    def __init__(self, cause: PlanFailedError | OSError, failures: tuple[str, ...], begun: int) -> None:
         super().__init__(str(cause))
         self.cause = cause
         self.failures = failures
+        self.begun = begun
 
 
 class Machine:
@@ -78,7 +82,7 @@ class Machine:
                 self._owed = undo  # and the record stays, for the successor of this agent
             elif plan:
                 self._over()
-            raise ChangeFailedError(cause, failures) from cause
+            raise ChangeFailedError(cause, failures, len(undo.steps)) from cause
         if plan:
             self._over()
 

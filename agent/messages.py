@@ -199,11 +199,16 @@ def _rpc_error(error: NetconfError, prefix_of: Callable[[str], str]) -> bytes:
     if error.info:
         children = []
         for namespace, name, text in error.info:
-            shown = prefix_all(text, prefix_of)[0] if namespace == YANG else text
             xmlns = "" if namespace == NETCONF else f' xmlns="{namespace}"'
-            children.append(f"<{name}{xmlns}>{_text(shown)}</{name}>")
+            children.append(f"<{name}{xmlns}>{_info(namespace, text, prefix_of)}</{name}>")
         parts.append(f"<error-info>{''.join(children)}</error-info>")
     return f"<rpc-error>{''.join(parts)}</rpc-error>".encode()
+
+
+def _info(namespace: str, content: str | bytes, prefix_of: Callable[[str], str]) -> str:
+    if isinstance(content, bytes):
+        return content.decode()
+    return _text(prefix_all(content, prefix_of)[0] if namespace == YANG else content)
 
 
 def _text(text: str) -> str:

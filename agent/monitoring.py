@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from agent.paths import step
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from agent.model.schema import Module
     from agent.session import Counters, Sessions
     from translators.base import Selection
+
+_YANG: Final = "ietf-netconf-monitoring:yang"
 
 
 def netconf_state(
@@ -55,6 +59,12 @@ def netconf_state(
     return {"ietf-netconf-monitoring:netconf-state": state}
 
 
+def schema_path(module: Module) -> str:
+    """Return the path of a module's entry among the schemas."""
+    keys = (("identifier", module.name), ("version", module.revision), ("format", _YANG))
+    return "/ietf-netconf-monitoring:netconf-state/schemas" + step("schema", keys)
+
+
 def timestamp(moment: datetime) -> str:
     """Return a yang:date-and-time, in UTC, to the millisecond."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -73,7 +83,7 @@ def _schema(module: Module) -> dict[str, Any]:
     return {
         "identifier": module.name,
         "version": module.revision,
-        "format": "ietf-netconf-monitoring:yang",
+        "format": _YANG,
         "namespace": module.namespace,
         "location": ["NETCONF"],
     }

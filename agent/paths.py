@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 STEP: Final = re.compile(
     r"""'[^']*'|"[^"]*"|(?P<before>[/\[])\s*(?:(?P<module>[A-Za-z_][\w.-]*):)?(?P<name>[A-Za-z_][\w.-]*)"""
 )
+_LITERAL: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 _PREDICATE: Final = re.compile(
     r"""\[\s*(?:([A-Za-z_][\w.-]*):)?([A-Za-z_][\w.-]*)\s*=\s*(?:'([^']*)'|"([^"]*)")\s*\]"""
 )
@@ -28,6 +29,11 @@ def quoted(value: str) -> str:
         if quote not in value:
             return f"{quote}{value}{quote}"
     return "concat(" + """, "'", """.join(f"'{part}'" for part in value.split("'")) + ")"
+
+
+def unquoted(expression: str) -> str:
+    """Return the string that a literal, or a concat of literals as ``quoted`` makes it, stands for."""
+    return "".join(literal[1:-1] for literal in _LITERAL.findall(expression))
 
 
 def prefix_all(path: str, prefix_of: Callable[[str], str]) -> tuple[str, tuple[str, ...]]:

@@ -11,7 +11,7 @@ from translators.base import Change, Plan, ServiceOwner, TranslatorError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from translators.base import Disturbance, Step, Translator, Tree
+    from translators.base import Actor, Disturbance, Invocation, Step, Translator, Tree
     from translators.host import Host
 
 
@@ -56,12 +56,23 @@ def prepare(
             plan = translator.prepare(Change(old, subtree(after, translator.path)), host)
             steps += [PlannedStep(step, translator.path) for step in plan.steps]
             notes += plan.notes
-        for translator in translators:
-            if isinstance(translator, ServiceOwner):
-                steps = _surrounded(translator, steps, notes, host)
+        return _whole(translators, steps, notes, host)
     except TranslatorError as error:
         raise errors.operation_failed(error.message, app_tag=error.app_tag, path=error.path) from error
-    return Prepared(tuple(steps), tuple(dict.fromkeys(notes)))
+
+
+def prepare_action(
+    translators: Sequence[Translator], actor: Actor, invocation: Invocation, running: dict[str, Any], host: Host
+) -> Prepared:
+    """Return the steps of an action. Touches nothing. Raises NetconfError.
+
+    ``running`` is RFC 7951 data with defaults.
+    """
+    try:
+        plan = actor.act(invocation, subtree(running, actor.path), host)
+        return _whole(translators, [PlannedStep(step, actor.path) for step in plan.steps], [*plan.notes], host)
+    except TranslatorError as error:
+        raise errors.operation_failed(error.message, app_tag=error.app_tag, path=error.path) from error
 
 
 def subtree(data: dict[str, Any], path: str) -> Tree:
@@ -69,6 +80,14 @@ def subtree(data: dict[str, Any], path: str) -> Tree:
     for name in path.strip("/").split("/"):
         data = data.get(name, {})
     return data
+
+
+def _whole(translators: Sequence[Translator], steps: list[PlannedStep], notes: list[str], host: Host) -> Prepared:
+    """Return steps with what the services that they disturb need around them. Raises TranslatorError."""
+    for translator in translators:
+        if isinstance(translator, ServiceOwner):
+            steps = _surrounded(translator, steps, notes, host)
+    return Prepared(tuple(steps), tuple(dict.fromkeys(notes)))
 
 
 def _surrounded(owner: ServiceOwner, steps: list[PlannedStep], notes: list[str], host: Host) -> list[PlannedStep]:

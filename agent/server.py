@@ -10,6 +10,7 @@ from agent import errors, messages
 from agent.errors import CloseSession, NetconfError
 from agent.framing import Decoder, chunked, end_of_message
 from agent.operations import Request, find
+from agent.streams import changes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -53,6 +54,7 @@ class NetconfSession:
         log.info("session %d: %s%s, %s", self._session.id, peer.username, host, peer.transport.partition(":")[2])
         transport.write(end_of_message(messages.hello(services.capabilities, self._session.id)))
         services.sessions.in_sessions += 1
+        services.streams.publish(changes.session_start(self._session))
 
     def data_received(self, data: bytes) -> None:
         """Take bytes, and answer every request that is whole."""
@@ -243,8 +245,10 @@ class NetconfSession:
         self._tell_drained()
         self._services.confirmed.session_ended(self._session)
         self._services.datastores.release_all(self._session)
-        log.info("session %d: ended, %s", self._session.id, self._ending)
-        self._services.sessions.close(self._session, dropped=self._ending not in {"closed", "killed"})
+        reason = self._ending or "dropped"
+        log.info("session %d: ended, %s", self._session.id, reason)
+        self._services.streams.publish(changes.session_end(self._session, reason))
+        self._services.sessions.close(self._session, dropped=reason not in {"closed", "killed"})
 
     def _no_hello(self, seconds: int) -> None:
         log.info("session %d ends: no hello within %d s", self._session.id, seconds)

@@ -39,7 +39,9 @@ class Session:
     ``closing``: the session asked to be closed, and is once the reply in hand is sent; ``ended``: it is closed.
     ``notify`` sends a notification, behind what was answered before. While the session is not ``writable`` its peer
     does not keep up with what it is sent; the functions in ``drained`` are called when it does again, and when it has
-    ended. ``subscriptions`` counts what is subscribed to: a session that only listens is not idle.
+    ended. ``subscriptions`` counts what is subscribed to: a session that only listens is not idle; ``listens`` is
+    whether one of them is by RFC 5277's create-subscription, beside which there is no other. ``killed_by`` is the id of
+    the session that ended this one.
     """
 
     id: int
@@ -52,6 +54,8 @@ class Session:
     notify: Callable[[bytes], None] = _nobody
     writable: bool = True
     subscriptions: int = 0
+    listens: bool = False
+    killed_by: int | None = None
     drained: list[Callable[[], None]] = field(default_factory=list)
 
 

@@ -41,6 +41,7 @@ __all__ = [
     "Ipsec",
     "Limits",
     "Listen",
+    "Notifications",
     "Settings",
     "SettingsError",
     "Ssh",
@@ -126,6 +127,14 @@ class Ipsec:
 
 
 @dataclass(frozen=True, slots=True)
+class Notifications:
+    """What the log of past notifications may hold, in events and in bytes; the oldest are dropped."""
+
+    log_entries: int = 10_000
+    log_size: int = 8 * MIB
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that the settings file says; without arguments the built-in defaults."""
 
@@ -133,6 +142,7 @@ class Settings:
     ssh: Ssh = Ssh()
     limits: Limits = Limits()
     datastore: Datastore = Datastore()
+    notifications: Notifications = Notifications()
     ipsec: Ipsec = Ipsec()
 
 
@@ -171,6 +181,10 @@ _SECTIONS: Final[Mapping[str, tuple[Callable[..., Any], Mapping[str, Callable[[o
         },
     ),
     "datastore": (Datastore, {"persistence": one_of("running", "startup"), "writable-running": parse_flag}),
+    "notifications": (
+        Notifications,
+        {"log-entries": within(4, 1_000_000), "log-size": within(4096, 1024 * MIB, parse=parse_size)},
+    ),
     "ipsec": (
         Ipsec,
         {"control": parse_control, "vici": only("/run/charon.vici", instead_of="another VICI socket")},

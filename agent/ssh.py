@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import asyncssh
 
+from agent.groups import groups_of
 from agent.keys import AuthorizedKeys, load_host_keys
 from agent.passwords import Passwords
 from agent.settings import Address, StartError
@@ -262,7 +263,7 @@ class _Server(asyncssh.SSHServer):
             self._next_try = asyncio.get_running_loop().time() + refusal
             if check():
                 self._next_try = 0.0
-                return True
+                return await self._know_groups(username)
             self._failures += 1
             log.info("login refused: %s of %r from %s", what, username[:80], self._connection.source_host)
             await self._pause()
@@ -271,6 +272,15 @@ class _Server(asyncssh.SSHServer):
                 asyncssh.DISC_NO_MORE_AUTH_METHODS_AVAILABLE, "too many failed logins on this connection"
             )
         return False
+
+    async def _know_groups(self, username: str) -> bool:
+        """Return whether the machine says which groups a user is in."""
+        try:
+            self._connection.groups = await groups_of(username)
+        except TimeoutError:
+            log.warning("login refused: the machine does not say the groups of %s", username)
+            return False
+        return True
 
     async def _pause(self) -> None:
         """Wait for the next attempt's time; what the client sends meanwhile stays in the socket."""

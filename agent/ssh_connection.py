@@ -51,6 +51,7 @@ class Connection(asyncssh.SSHServerConnection):
         super().__init__(loop, options)
         self.channels: set[Channel] = set()
         self.sessions = 0
+        self.groups: tuple[str, ...] = ()
         self.logging_in = True
         self._on_sessions = on_sessions
         self._tcp: asyncio.Transport | None = None
@@ -167,7 +168,7 @@ class Channel(asyncssh.SSHServerSession[bytes]):
 
     def session_started(self) -> None:
         """Begin the session: the peer has been told by now that it got its subsystem, and takes data."""
-        peer = Peer(self._username, TRANSPORT, self._connection.source_host)
+        peer = Peer(self._username, TRANSPORT, self._connection.source_host, groups=self._connection.groups)
         _note(self._not_writing, "connection", hold=not self._connection.writable)
         try:
             receiver = self._connect(peer, self)

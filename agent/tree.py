@@ -32,10 +32,12 @@ class Node:
 
     Children are by schema node: one node, or for lists and leaf-lists a dict from key to entry, in order. A leaf-list
     entry's key is its value; entries of a state list without keys are numbered. ``tagged``: written with the attribute
-    that says that the value is the schema's default (RFC 6243 6). Never change a node: make another.
+    that says that the value is the schema's default (RFC 6243 6). ``origin`` is where a configuration node of the
+    operational datastore comes from (an identity of ietf-origin, without its module), None for where its parent does.
+    Never change a node: make another.
     """
 
-    __slots__ = ("_xml", "children", "schema", "tagged", "value")
+    __slots__ = ("_xml", "children", "origin", "schema", "tagged", "value")
 
     def __init__(
         self,
@@ -44,10 +46,12 @@ class Node:
         children: Children | None = None,
         *,
         tagged: bool = False,
+        origin: str | None = None,
     ) -> None:
         self.schema = schema
         self.value = value
         self.tagged = tagged
+        self.origin = origin
         self.children: Children = _NONE if children is None else children
         self._xml: bytes | None = None
 
@@ -89,7 +93,7 @@ class Node:
 
     def with_children(self, children: Children) -> Node:
         """Return a node like this one with other children."""
-        return Node(self.schema, None, children)
+        return Node(self.schema, None, children, origin=self.origin)
 
     def xml(self) -> bytes:
         """Return the node as XML; for a root, its children one after the other. The result is kept."""
@@ -143,20 +147,30 @@ def from_json(schema: SchemaNode, data: Any) -> Node:  # noqa: ANN401 - RFC 7951
     return Node(schema, None, children)
 
 
-def merge(first: Node, second: Node) -> Node:
-    """Return both in one; where both have a leaf, the second's counts. System-ordered lists come out sorted by key."""
+def merge(first: Node, second: Node, *, origin: str | None = None) -> Node:
+    """Return both in one; where both have a leaf, the second's counts. System-ordered lists come out sorted by key.
+
+    ``origin`` is that of the configuration nodes which only the second has.
+    """
     if first is second or first.schema.is_leaf:
         return second
     children: Children = dict(first.children)
     for schema, child in second.children.items():
         mine = children.get(schema)
         if mine is None:
-            children[schema] = child
+            children[schema] = _came(child, origin)
         elif isinstance(child, Node) and isinstance(mine, Node):
-            children[schema] = merge(mine, child)
+            children[schema] = merge(mine, child, origin=origin)
         elif isinstance(child, dict) and isinstance(mine, dict):
-            children[schema] = _merge_entries(schema, mine, child)
-    return Node(first.schema, None, children)
+            children[schema] = _merge_entries(schema, mine, child, origin)
+    return first.with_children(children)
+
+
+def with_origin(node: Node, origin: str | None) -> Node:
+    """Return a configuration node with this origin; state has none (RFC 8342 5.3.4)."""
+    if origin is None or not node.schema.config:
+        return node
+    return Node(node.schema, node.value, node.children, origin=origin)
 
 
 def escape(text: str) -> str:
@@ -172,11 +186,19 @@ def cleaned(text: str) -> str:
     return _NOT_XML.sub("\ufffd", text)
 
 
-def _merge_entries(schema: SchemaNode, first: dict[Key, Node], second: dict[Key, Node]) -> dict[Key, Node]:
+def _merge_entries(
+    schema: SchemaNode, first: dict[Key, Node], second: dict[Key, Node], origin: str | None
+) -> dict[Key, Node]:
     merged = dict(first)
     for key, entry in second.items():
-        merged[key] = merge(first[key], entry) if key in first else entry
+        merged[key] = merge(first[key], entry, origin=origin) if key in first else with_origin(entry, origin)
     return merged if schema.user_ordered else dict(sorted(merged.items()))
+
+
+def _came(child: Node | dict[Key, Node], origin: str | None) -> Node | dict[Key, Node]:
+    if isinstance(child, Node):
+        return with_origin(child, origin)
+    return child if origin is None else {key: with_origin(entry, origin) for key, entry in child.items()}
 
 
 def _index(schema: SchemaNode) -> int:

@@ -12,12 +12,12 @@ import fcntl
 import grp
 import logging
 import os
-import pwd
 import socket
 import stat
 import struct
 from typing import TYPE_CHECKING, Final, cast
 
+from agent.groups import groups_of, user_of
 from agent.link import Peer
 from agent.settings import StartError
 
@@ -90,7 +90,23 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._connections.add(self)
-        peer = _peer(transport.get_extra_info("socket"))
+        # Until it is known who the peer is, what it sends waits in the socket.
+        self._transport.pause_reading()
+        self._opening = asyncio.ensure_future(self._open(_uid(transport.get_extra_info("socket"))))
+
+    async def _open(self, uid: int) -> None:
+        """Begin the session."""
+        username = user_of(uid)
+        try:
+            groups = await groups_of(username)
+        except TimeoutError:
+            log.warning("no session for %s on the local socket: the machine does not say its groups", username)
+            self.close()
+            return
+        if self._transport.is_closing():
+            return
+        self._transport.resume_reading()
+        peer = Peer(username, TRANSPORT, recovery=uid == 0, groups=groups)
         try:
             self._receiver = self._connect(peer, self)
         except Exception as exc:  # noqa: BLE001 - whatever refuses a session ends its connection only
@@ -121,6 +137,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._connections.discard(self)
+        self._opening.cancel()
         if self._deadline is not None:
             self._deadline.cancel()
         if self._receiver is not None:
@@ -147,14 +164,10 @@ class _Connection(asyncio.Protocol):
         self._transport.resume_reading()
 
 
-def _peer(sock: socket.socket) -> Peer:
+def _uid(sock: socket.socket) -> int:
     """Return who connected: unix(7), SO_PEERCRED, the credentials at the time of connect(2)."""
     _, uid, _ = _UCRED.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
-    try:
-        username = pwd.getpwuid(uid).pw_name
-    except KeyError:
-        username = str(uid)
-    return Peer(username, TRANSPORT, recovery=uid == 0)
+    return int(uid)
 
 
 def _bind(path: Path, *, mode: int, group: str | None) -> socket.socket:

@@ -61,6 +61,7 @@ class XPath:
         self._model = model
         self._seconds = seconds
         self._one_at_a_time = asyncio.Lock()
+        self._asking: set[asyncio.Future[dict[str, Any]]] = set()
         self._process: asyncio.subprocess.Process | None = None
 
     async def select(self, root: Node, expression: str, prefixes: Mapping[str | None, str]) -> Node:
@@ -72,11 +73,23 @@ class XPath:
         if len(expression) > MOST_CHARACTERS:
             raise errors.invalid_value(f"the expression is longer than {MOST_CHARACTERS} characters")
         translated = self._translated(expression, prefixes)
-        async with self._one_at_a_time:
-            answer = await self._ask({"expression": translated}, root.xml())
+        answer = await self._ask({"expression": translated}, root.xml())
         if "error" in answer:
             raise errors.invalid_value(f"select: {answer['error']}")
         return _picked(root, answer["paths"])
+
+    async def holds(self, document: bytes, expression: str, prefixes: Mapping[str | None, str]) -> bool:
+        """Return whether an expression is true of a document, or selects something of it.
+
+        Raises NetconfError as ``select`` does, but for what is no node-set.
+        """
+        if len(expression) > MOST_CHARACTERS:
+            raise errors.invalid_value(f"the expression is longer than {MOST_CHARACTERS} characters")
+        spaces = {prefix: namespace for prefix, namespace in prefixes.items() if prefix is not None}
+        answer = await self._ask({"test": expression, "prefixes": spaces}, document)
+        if "error" in answer:
+            raise errors.invalid_value(f"select: {answer['error']}")
+        return bool(answer["holds"])
 
     async def close(self) -> None:
         """End the worker."""
@@ -87,13 +100,21 @@ class XPath:
             self._process = None
 
     async def _ask(self, question: dict[str, Any], data: bytes) -> dict[str, Any]:
-        try:
-            return await asyncio.wait_for(self._exchange(question, data), self._seconds)
-        except (TimeoutError, asyncio.IncompleteReadError, ConnectionError) as error:
-            await self.close()
-            late = isinstance(error, TimeoutError)
-            what = f"took longer than {self._seconds:g} s" if late else "could not be evaluated"
-            raise errors.operation_failed(f"select: the expression {what}", type="protocol") from None
+        """Return the answer. It is taken even when its asker has gone: the next one is to the next question."""
+        asking = asyncio.ensure_future(self._in_turn(question, data))
+        self._asking.add(asking)
+        asking.add_done_callback(self._asking.discard)
+        return await asyncio.shield(asking)
+
+    async def _in_turn(self, question: dict[str, Any], data: bytes) -> dict[str, Any]:
+        async with self._one_at_a_time:
+            try:
+                return await asyncio.wait_for(self._exchange(question, data), self._seconds)
+            except (TimeoutError, asyncio.IncompleteReadError, ConnectionError) as error:
+                await self.close()
+                late = isinstance(error, TimeoutError)
+                what = f"took longer than {self._seconds:g} s" if late else "could not be evaluated"
+                raise errors.operation_failed(f"select: the expression {what}", type="protocol") from None
 
     async def _exchange(self, question: dict[str, Any], data: bytes) -> dict[str, Any]:
         if self._process is None:

@@ -1,7 +1,9 @@
 """The process in which XPath expressions are evaluated; it is killed when one takes too long.
 
 Speaks on its standard input and output. A question is two lengths of 8 bytes, a JSON object and data; the first one
-says which modules to load. An answer is a length and a JSON object with ``paths`` or ``error``.
+says which modules to load. An answer is a length and a JSON object with ``paths``, ``holds`` or ``error``.
+
+An ``expression`` is evaluated on a datastore, by libyang; a ``test``, of a notification, on plain XML.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import json
 import resource
 import sys
 from typing import Any
+
+from lxml import etree
 
 from agent.model.validate import Sources, Validator
 
@@ -24,11 +28,24 @@ def main() -> None:
     known, tree = b"", None
     while True:
         question, data = _read()
-        if data != known or tree is None:
-            known, tree = data, validator.parse_only(data)
-        answer = json.dumps(validator.find(tree, question["expression"])).encode()
+        if "test" in question:
+            found = _test(question["test"], question["prefixes"], data)
+        else:
+            if data != known or tree is None:
+                known, tree = data, validator.parse_only(data)
+            found = validator.find(tree, question["expression"])
+        answer = json.dumps(found).encode()
         sys.stdout.buffer.write(len(answer).to_bytes(8, "big") + answer)
         sys.stdout.buffer.flush()
+
+
+def _test(expression: str, prefixes: dict[str, str], data: bytes) -> dict[str, Any]:
+    document = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
+    try:
+        test = etree.XPath(f"boolean({expression})", namespaces=prefixes, regexp=False, smart_strings=False)
+        return {"holds": test(document.getroottree())}
+    except etree.XPathError as error:
+        return {"error": str(error)}
 
 
 def _read() -> tuple[dict[str, Any], bytes]:

@@ -16,6 +16,7 @@ import connection
 import devices
 import latency
 import picture
+import push
 import report
 import resources
 import servers
@@ -46,6 +47,7 @@ _TRIAL: Final = Counts(
 _WORK: Final[dict[str, Callable[[Place, Counts], list[Row]]]] = {
     "start": resources.start,
     "idle": resources.idle,
+    "push": push.subscribers,
     "connect": connection.connect,
     "read": latency.read,
     "throughput": throughput.throughput,

@@ -58,13 +58,16 @@ async def client_options(place: Place) -> asyncssh.SSHClientConnectionOptions:
     return options
 
 
-async def open_session(stack: AsyncExitStack, server: Server, options: asyncssh.SSHClientConnectionOptions) -> None:
+async def open_session(
+    stack: AsyncExitStack, server: Server, options: asyncssh.SSHClientConnectionOptions
+) -> tuple[asyncssh.SSHWriter[bytes], asyncssh.SSHReader[bytes]]:
     """Open an SSH connection with one session, for as long as the stack lasts, and exchange hellos."""
     async with asyncio.timeout(_ANSWER):
         connection = await stack.enter_async_context(asyncssh.connect("127.0.0.1", server.port, options=options))
         writer, reader, _errors = await connection.open_session(subsystem="netconf", encoding=None)
         await reader.readuntil(END_OF_HELLO)
         writer.write(HELLO)
+        return writer, reader
 
 
 async def _timed(place: Place, server: Server) -> float:

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
 
 BASE: Final = "urn:ietf:params:xml:ns:netconf:base:1.0"
 ACCELERATION: Final = "urn:accel-agent:hardware-acceleration"
+SUBSCRIBED: Final = "urn:ietf:params:xml:ns:yang:ietf-subscribed-notifications"
+PUSH: Final = "urn:ietf:params:xml:ns:yang:ietf-yang-push"
+DATASTORES: Final = "urn:ietf:params:xml:ns:yang:ietf-datastores"
 ITEMS: Final = "urn:example:t"  # the module t of the tests
 
 END_OF_HELLO: Final = b"]]>]]>"
@@ -63,6 +66,17 @@ def get_device(address: str, container: str) -> bytes:
     """Return a get of one container of one device by subtree filter."""
     device = f"<device><address>{address}</address><{container}/></device>"
     return rpc(f"<get>{_filter(_acceleration(device))}</get>")
+
+
+def push_device(address: str, container: str, period: int) -> bytes:
+    """Return a subscription to one container of one device, every so many centiseconds."""
+    device = f"<device><address>{address}</address><{container}/></device>"
+    return rpc(
+        f'<establish-subscription xmlns="{SUBSCRIBED}" xmlns:p="{PUSH}" xmlns:ds="{DATASTORES}">'
+        "<p:datastore>ds:operational</p:datastore>"
+        f"<p:datastore-subtree-filter>{_acceleration(device)}</p:datastore-subtree-filter>"
+        f"<p:periodic><p:period>{period}</p:period></p:periodic></establish-subscription>"
+    )
 
 
 def get_items() -> bytes:

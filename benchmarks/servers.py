@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import selectors
 import subprocess
 import sys
@@ -44,6 +45,7 @@ class Place:
     key: Path
     authorized_keys: Path
     settings: Path
+    password: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,14 @@ class Server:
 def prepare(folder: Path) -> Place:
     """Make the keys and the settings file."""
     key = asyncssh.generate_private_key("ssh-ed25519")
-    place = Place(folder, folder / "id_ed25519", folder / "keys" / USER, folder / "agent.toml")
+    place = Place(folder, folder / "id_ed25519", folder / "keys" / USER, folder / "agent.toml", folder / "password")
     place.authorized_keys.parent.mkdir()
     place.key.touch(mode=0o600)
     place.key.write_bytes(key.export_private_key())
     place.authorized_keys.write_bytes(key.export_public_key())
     place.authorized_keys.chmod(0o644)
+    place.password.touch(mode=0o600)
+    place.password.write_text(secrets.token_hex() + "\n")
     place.settings.write_text(
         f'[listen]\nunix = ""\n'
         f'[ssh]\nhost-keys = ["{folder}/host_ed25519"]\nauthorized-keys = "{folder}/keys/%u"\n'
@@ -88,7 +92,8 @@ def agent(place: Place, *, machine: Path, state: Path) -> Iterator[Server]:
     """Run ``accel-agent serve`` on a simulated machine for as long as the context lasts."""
     command = [sys.executable, "-P", "-m", "agent", "serve", "--json", "--listen", "127.0.0.1:0"]
     command += ["--config", str(place.settings), "--sysroot", str(machine), "--state-dir", str(state)]
-    command += ["--module", str(_MODULE)]
+    # Who has a password is an administrator of an agent that starts for the first time.
+    command += ["--module", str(_MODULE), "--user", USER, "--password-file", str(place.password)]
     with running(command, place.folder / f"{state.name}.log") as server:
         yield server
 

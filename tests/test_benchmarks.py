@@ -20,6 +20,8 @@ NAMES = [
     "resident memory, 1 idle session",
     "resident memory, 3 idle sessions",
     "CPU, 3 idle sessions",
+    "CPU, 3 subscribers to one device's flows, each second",
+    "reads of the device, 3 subscribers to its flows, each second",
     "connect + hello, OpenSSH's client, p50",
     "connect + hello, asyncssh's client, p50",
     "get-config, subtree filter, p50",

@@ -187,6 +187,49 @@ class Translator(Protocol):
 
 
 @runtime_checkable
+class InUse(Protocol):
+    """A translator that can tell what of its configuration the machine really has in use."""
+
+    def in_use(self, host: Host, wanted: Selection, running: Tree) -> Reading:
+        """Return what is wanted of the subtree as the operational datastore has it (RFC 8342 5.3).
+
+        That is live state as ``operational`` returns it, and all configuration in use: what the machine has of what
+        running says, also what is only the agent's to follow, and what the system has by itself.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """An action that is asked for (RFC 7950 7.15).
+
+    ``path`` is its schema path below the translator's (``device/restart``), ``keys`` are the values of all keys on the
+    way to it, in order.
+    """
+
+    path: str
+    keys: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The action's name."""
+        return self.path.rpartition("/")[2]
+
+
+@runtime_checkable
+class Actor(Protocol):
+    """A translator that carries out actions; ``actions`` are their schema paths below its own."""
+
+    path: ClassVar[str]
+    actions: ClassVar[frozenset[str]]
+
+    def act(self, invocation: Invocation, running: Tree, host: Host) -> Plan:
+        """Return the steps that an action takes on this machine as it is now. Touches nothing.
+
+        ``running`` is the subtree's configuration in force, with defaults. Raises TranslatorError to refuse the action.
+        """
+
+
+@runtime_checkable
 class ServiceOwner(Protocol):
     """A translator whose service other translators' steps disturb."""
 
@@ -201,10 +244,22 @@ class ServiceOwner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened on the machine by itself; ``severity`` is info, warning or error."""
+    """Something that happened on the machine; ``severity`` is info, warning or error.
+
+    ``notification`` is the one of the model that tells of it, as RFC 7951 data from the top level down.
+    """
 
     severity: str
     text: str
+    notification: Tree | None = None
+
+
+@runtime_checkable
+class RefreshReporter(Protocol):
+    """A ServiceOwner that can tell what came of a refresh."""
+
+    def refreshed(self, host: Host, milliseconds: int) -> Event:
+        """Look at the service after its quiesce and resume steps, done or undone, and what was between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,3 +281,11 @@ class Supervisor(Protocol):
 
     def look(self, host: Host, running: Tree) -> Attention:
         """Look once. Never called twice at a time, nor during a commit."""
+
+
+@runtime_checkable
+class ChangeReporter(Protocol):
+    """A Supervisor that can tell what the agent's own changes have made of what it looks at."""
+
+    def changed(self, host: Host, running: Tree, cause: str) -> tuple[Event, ...]:
+        """Look at what has changed since the last look, and why: ``cause`` is commit, rollback, start-up or restart."""

@@ -10,6 +10,7 @@ from translators.files import WriteFile
 from translators.ipsec.service import StartService, StopService
 from translators.ipsec.translator import IpsecTranslator
 from translators.qat.reconfigure import ReconfigureDevice
+from translators.qat.restart import RestartDevice
 from translators.qat.service import StartDevices, StopDevices
 from translators.qat.translator import QatTranslator
 
@@ -22,6 +23,7 @@ STEPS: Final[tuple[type[Step], ...]] = (
     StartDevices,
     StopDevices,
     ReconfigureDevice,
+    RestartDevice,
     StartService,
     StopService,
 )

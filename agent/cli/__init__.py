@@ -24,6 +24,7 @@ _MODULES: Final[Mapping[str, str]] = {
     "show": "show",
     "set": "configure",
     "delete": "configure",
+    "load": "load",
     "plan": "configure",
     "commit": "configure",
     "discard": "configure",

@@ -62,10 +62,10 @@ class Client:
             raise CommandError("the agent's reply has no data")
         return found
 
-    def edit(self, content: Element, *, default_operation: str) -> None:
+    def edit(self, *content: Element, default_operation: str) -> None:
         """Edit candidate, with the default test-option: the agent checks first."""
         config = etree.Element(f"{{{NETCONF}}}config", nsmap={"nc": NETCONF})
-        config.append(content)
+        config.extend(content)
         self._ask(self._manager.edit_config, config=config, default_operation=default_operation)
 
     def plan(self, source: str) -> Element:

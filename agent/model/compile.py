@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 NACM: Final = "ietf-netconf-acm"
 _DENY: Final = {"default-deny-write": "write", "default-deny-all": "all"}
+_BASES: Final = {f"{NACM}:node-instance-identifier": "instance-identifier"}
+"""Definitions of types whose values hold prefixes, though what they derive from is a string."""
 _KINDS: Final = {
     "container", "list", "leaf", "leaf-list", "anydata", "anyxml", "rpc", "action", "notification", "input", "output",
 }  # fmt: skip
@@ -108,7 +110,7 @@ class Compiler:
 
     def _type(self, type_: Statement, leaf: Statement) -> ValueType:
         type_, leaf = _resolved(type_, leaf)
-        base = type_.arg
+        base = _BASES.get(_typedef(type_), type_.arg)
         if base == "union":
             return ValueType(base, members=tuple(self._type(member, leaf) for member in type_.search("type")))
         if base == "enumeration":
@@ -145,13 +147,19 @@ def _resolved(type_: Statement, leaf: Statement) -> tuple[Statement, Statement]:
     A leafref inside a union stays one: its values are kept as they are written.
     """
     while True:
-        if (typedef := getattr(type_, "i_typedef", None)) is not None:
+        if (typedef := getattr(type_, "i_typedef", None)) is not None and _typedef(type_) not in _BASES:
             type_ = typedef.search_one("type")
         elif type_.arg == "leafref" and (target := getattr(leaf, "i_leafref_ptr", None)):
             leaf = target[0]
             type_ = leaf.search_one("type")
         else:
             return type_, leaf
+
+
+def _typedef(type_: Statement) -> str:
+    """Return the name of a type's definition, with its module's; empty for a built-in type."""
+    typedef = getattr(type_, "i_typedef", None)
+    return "" if typedef is None else _qualified(typedef)
 
 
 def _qualified(statement: Statement) -> str:

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from agent.nacm.access import Access
 from agent.nacm.control import Nacm
+from agent.nacm.initial import initial
 
-__all__ = ["Access", "Nacm"]
+__all__ = ["Access", "Nacm", "initial"]

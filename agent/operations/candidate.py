@@ -5,18 +5,18 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from agent import errors
+from agent import errors, nmda
 from agent.confirmed import DEFAULT_TIMEOUT, LONGEST_TIMEOUT
 from agent.messages import OK
 from agent.operations.configure import inline_config
 from agent.operations.request import local_name, text
+from agent.plan import Prepared
 from agent.tree import from_json
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
     from agent.operations.request import Request
-    from agent.plan import Prepared
     from translators.base import Tree
 
 
@@ -29,7 +29,8 @@ async def validate(request: Request) -> bytes:
     if len(source) == 1 and local_name(source[0]) == "config":
         root = inline_config(request, source[0])
     else:
-        root = request.services.datastores.get(request.datastore(source))
+        stores = request.services.datastores
+        root = nmda.configuration(stores, request.datastore(source, (*stores.names, nmda.INTENDED)))
     await request.services.engine.check(root)
     return OK
 
@@ -48,10 +49,12 @@ async def commit(request: Request) -> bytes:
     stores = request.services.datastores
     stores.check_access("running", request.session)
     stores.check_access("candidate", request.session)
+    wanted = stores.candidate
+    request.access.check_write(stores.running, wanted)
     if "confirmed" in found:
-        await confirmed.begin(stores.candidate, request.session, persist_id, timeout=timeout, persist=persist)
+        await confirmed.begin(wanted, request.session, persist_id, timeout=timeout, persist=persist)
     else:
-        await confirmed.confirm(stores.candidate, request.session, persist_id)
+        await confirmed.confirm(wanted, request.session, persist_id)
     log.info("running was changed by %s (session %d)", request.session.peer.username, request.session.id)
     return OK
 
@@ -75,9 +78,14 @@ def discard_changes(request: Request) -> bytes:
 
 
 async def plan(request: Request) -> bytes:
-    """Return what committing a datastore would do to the machine; touch nothing."""
+    """Return what committing a datastore would do to the machine, as far as the user may read it; touch nothing."""
     source = text(request.parameters("source").get("source"), "candidate", "candidate", "running")
-    found = await request.services.engine.plan(request.services.datastores.get(source))
+    engine = request.services.engine
+    found = await engine.plan(request.services.datastores.get(source))
+    access = request.access
+    if not all(access.may_see(path) for path in engine.managed):
+        # A note does not say which subtree it is about.
+        found = Prepared(tuple(planned for planned in found.steps if access.may_see(planned.owner)), ())
     output = request.services.model.node("/hardware-acceleration:plan/hardware-acceleration:output")
     return b"".join(child.xml() for child in from_json(output, _described(found)).all())
 

@@ -34,11 +34,17 @@ async def edit_config(request: Request) -> bytes:
     test = text(found.get("test-option"), "test-then-set", "test-then-set", "set", "test-only")
     text(found.get("error-option"), "stop-on-error", "stop-on-error", "continue-on-error", "rollback-on-error")
     edits = edit.parse(request.services.model, _config(found), "merge" if default == "replace" else default)
+    await change(request, target, edits, whole=default == "replace", test=test)
+    return OK
+
+
+async def change(request: Request, target: str, edits: list[Edit], *, whole: bool, test: str = "test-then-set") -> None:
+    """Edit a datastore; ``whole``: the edits are all that is to be in it. ``test`` is a test-option."""
     stores, engine = request.services.datastores, request.services.engine
     while True:
         stores.check_access(target, request.session)
         before = stores.get(target)
-        after = _edited(request, before, edits, whole=default == "replace")
+        after = _edited(request, before, edits, whole=whole)
         if test != "set" and after is not before:
             await engine.check(after, complete=target == "running")
             # A lock may have been taken meanwhile, and the session killed.
@@ -46,10 +52,10 @@ async def edit_config(request: Request) -> bytes:
             if request.session.ended:
                 raise errors.operation_failed("the session has ended", type="protocol")
         if test == "test-only":
-            return OK
+            return
         if stores.get(target) is before:
             await _put(request, target, after)
-            return OK
+            return
         # another session edited it while the machine was asked: the edit is made again on what is there now
 
 
@@ -69,7 +75,11 @@ async def copy_config(request: Request) -> bytes:
     stores.check_access(target, request.session)
     if inline is None:
         mode = text(found.get("with-defaults"), "explicit")
-        after = completed(request, stores.get(request.datastore(source)), mode)
+        name = request.datastore(source)
+        after = completed(request, stores.get(name), mode)
+        if (name, target) != ("running", "startup"):  # which only takes the right to call copy-config (RFC 8341 3.2.7)
+            after = request.access.readable(after)
+            request.access.check_write(stores.get(target), after)
     else:
         edits = edit.parse(request.services.model, inline, "merge")
         after = _edited(request, stores.get(target), edits, whole=True)
@@ -83,7 +93,7 @@ async def delete_config(request: Request) -> bytes:
     if name != "startup":
         raise errors.operation_not_supported(f"{name} can't be deleted")
     request.services.datastores.check_access(name, request.session)
-    await request.services.engine.save_startup(None)
+    await request.services.engine.save_startup(None, request.session)
     return OK
 
 
@@ -92,7 +102,7 @@ async def _put(request: Request, target: str, tree: Node) -> None:
     if target == "candidate":
         request.services.datastores.candidate = tree
     elif target == "startup":
-        await request.services.engine.save_startup(tree)
+        await request.services.engine.save_startup(tree, request.session)
     else:
         await request.services.confirmed.change(tree, request.session)
 
@@ -105,7 +115,12 @@ def inline_config(request: Request, element: Element) -> Node:
 def _edited(request: Request, before: Node, edits: list[Edit], *, whole: bool) -> Node:
     """Return a tree after edits; ``whole``: they are all that is to be in it."""
     base = Node(request.services.model.root) if whole else before
-    after = settle(request.services.model, before, edit.apply(base, edits))
+    access = request.access
+    access.check_edits(before, edits)
+    edited = edit.apply(base, edits)
+    # What goes because its when becomes false takes no right (RFC 8341 3.2.5).
+    access.check_write(before, edited)
+    after = settle(request.services.model, before, edited)
     return before if whole and after.xml() == before.xml() else after
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
-from agent import errors
+from agent import errors, nmda
+from agent.filter import Filter
+from agent.messages import OK
 from agent.operations.request import local_name
 from agent.tree import Node, instance_path
+from translators.base import Invocation
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -15,6 +19,8 @@ if TYPE_CHECKING:
     from agent.model.schema import SchemaNode
     from agent.operations.request import Request
     from agent.tree import Key
+
+log = logging.getLogger(__name__)
 
 
 def check_input(model: Model, operation: SchemaNode, element: Element, path: str) -> None:
@@ -29,28 +35,75 @@ def check_input(model: Model, operation: SchemaNode, element: Element, path: str
         raise errors.unknown_element(local_name(element[0]), type="application", path=path)
 
 
-def action(request: Request) -> bytes:
-    """Find the action that is asked for (7.15.2). No served module has one that is carried out: always raises."""
-    model, node = request.services.model, request.services.datastores.running
-    schema, element, path = model.root, request.element, ""
-    there: Node | None = node
-    missing = None
-    while schema.kind != "action":
+async def action(request: Request) -> bytes:
+    """Carry out the action that is asked for, on the instance that it is asked of (7.15.2)."""
+    services = request.services
+    schema, chain, element, path = _found(services.model, request.element)
+    if not request.access.may_invoke(schema, chain):
+        services.nacm.note_denied_operation()
+        raise errors.access_denied(f"the action {schema.name} may not be invoked", type="application", path=path)
+    await _check_instance(request, chain)
+    check_input(services.model, schema, element, path)
+    found = services.engine.actor(schema.path)
+    if found is None:
+        raise errors.operation_not_supported(
+            f"the action {schema.name} is not supported", type="application", path=path
+        )
+    actor, below = found
+    keys = tuple(value for node in chain if node.schema.is_entry for value in node.key())
+    await services.engine.invoke(actor, Invocation(below, keys), request.session)
+    log.info("%s was invoked by %s (session %d)", path, request.session.peer.username, request.session.id)
+    return OK
+
+
+def _found(model: Model, element: Element) -> tuple[SchemaNode, list[Node], Element, str]:
+    """Return an action with its element and path, and the nodes that it is asked of, as far as they are named."""
+    schema, path = model.root, ""
+    chain: list[Node] = []
+    while True:
         element = _only(schema, element, path)
         schema = _child(model, schema, element, path)
+        if schema.kind == "action":
+            return schema, chain, element, instance_path(path, schema)
         if schema.is_leaf or schema.kind in {"rpc", "notification"}:
             raise errors.bad_element(
                 schema.name, f"<{schema.name}> has no action", type="application", path=path or None
             )
         key = _key(schema, element, path)
         path = instance_path(path, schema, key)
-        there = _instance(there, schema, key)
-        if missing is None and there is None and schema.config and (schema.is_entry or schema.presence):
-            missing = path
-    if missing is not None:
-        raise errors.data_missing(missing)
-    check_input(model, schema, element, path)
-    raise errors.operation_not_supported(f"the action {schema.name} is not supported", type="application", path=path)
+        chain.append(
+            Node(schema, None, {leaf: Node(leaf, value) for leaf, value in zip(schema.keys, key, strict=True)})
+        )
+
+
+async def _check_instance(request: Request, chain: list[Node]) -> None:
+    """Raise data-missing unless what the action is asked of is in the operational datastore (7.15)."""
+    last = max((n for n, node in enumerate(chain, 1) if node.schema.is_entry or node.schema.presence), default=0)
+    if not last:
+        return
+    wanted = _selecting(chain[:last])
+    there: Node | None = await nmda.view(request.services, request.access, nmda.OPERATIONAL, [wanted])
+    path = ""
+    for node in chain[:last]:
+        key = node.key() if node.schema.is_entry else ()
+        path = instance_path(path, node.schema, key)
+        there = _instance(there, node.schema, key)
+        if there is None and (node.schema.is_entry or node.schema.presence):
+            raise errors.data_missing(path)
+
+
+def _selecting(chain: list[Node]) -> Filter:
+    """Return the filter that selects the last of some nodes, of a list entry no more than its keys."""
+    node = chain[-1]
+    below = [Filter(leaf, whole=True) for leaf in node.schema.keys]
+    for node in reversed(chain):
+        keys = {
+            leaf: value for leaf in node.schema.keys if (key := node.one(leaf)) and (value := key.value) is not None
+        }
+        matches = [Filter(leaf, match=value) for leaf, value in keys.items()]
+        one = Filter(node.schema, children=[*matches, *below], required=keys, whole=not matches and not below)
+        below = [one]
+    return one
 
 
 def _only(schema: SchemaNode, element: Element, path: str) -> Element:
@@ -81,6 +134,7 @@ def _instance(parent: Node | None, schema: SchemaNode, key: Key) -> Node | None:
 
 def _check(model: Model, within: SchemaNode, element: Element, path: str) -> None:
     seen: set[SchemaNode] = set()
+    chosen: dict[str, str] = {}
     for child in element:
         schema = _child(model, within, child, path)
         below = instance_path(path, schema)
@@ -88,6 +142,10 @@ def _check(model: Model, within: SchemaNode, element: Element, path: str) -> Non
             message = f"<{schema.name}> is there twice"
             raise errors.bad_element(schema.name, message, type="application", path=below)
         seen.add(schema)
+        for choice, case in schema.cases:
+            if chosen.setdefault(choice, case) != case:
+                message = f"<{schema.name}> excludes what is there already"
+                raise errors.bad_element(schema.name, message, type="application", path=below)
         if not schema.is_leaf:
             _check(model, schema, child, below)
         elif schema.type is not None:

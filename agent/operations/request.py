@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from agent.operational import Operational
     from agent.session import Session, Sessions
     from agent.streams import Streams
+    from agent.subscriptions import Subscriptions
     from agent.xpath import XPath
 
 
+NMDA: Final = "urn:ietf:params:xml:ns:yang:ietf-netconf-nmda"
 WITH_DEFAULTS: Final = "urn:ietf:params:xml:ns:yang:ietf-netconf-with-defaults"
 
 
@@ -43,6 +45,7 @@ class Services:
     operational: Operational
     nacm: Nacm
     streams: Streams
+    subscriptions: Subscriptions
     sessions: Sessions
     capabilities: tuple[str, ...]
     now: Callable[[], datetime]
@@ -72,7 +75,8 @@ class Request:
         for child in self.element:
             space, _brace, name = str(child.tag).rpartition("}")
             own = WITH_DEFAULTS if name == "with-defaults" and name in names else namespace
-            if space and space.lstrip("{") != own:
+            # ncclient and others put the filter of create-subscription into the base namespace.
+            if space and space.lstrip("{") not in {own, NETCONF if name == "filter" else own}:
                 raise errors.unknown_namespace(name, space.lstrip("{"))
             if name not in names:
                 raise errors.unknown_element(name)
@@ -88,14 +92,19 @@ class Request:
             raise errors.missing_element(name)
         return found[name]
 
-    def datastore(self, element: Element) -> str:
-        """Return which datastore a ``<source>`` or ``<target>`` names. Raises missing-element, invalid-value."""
+    def datastore(self, element: Element, nmda: tuple[str, ...] = ()) -> str:
+        """Return which datastore a ``<source>`` or ``<target>`` names. Raises missing-element, invalid-value.
+
+        ``nmda`` are those that it may name by their identity, where it may (RFC 8526 3.2).
+        """
         if len(element) == 0:
             raise errors.missing_element("running or candidate", message=f"<{local_name(element)}> names no datastore")
         if len(element) > 1:
             raise errors.bad_element(local_name(element[1]), f"<{local_name(element)}> names more than one datastore")
         name = local_name(element[0])
         space = _namespace(element[0])
+        if nmda and (space, name) == (NMDA, "datastore"):
+            return named_datastore(self.services.model, element[0], nmda)
         if space not in {"", NETCONF, _namespace(element)}:
             raise errors.unknown_namespace(name, space)
         if name in self.services.datastores.names:
@@ -103,6 +112,20 @@ class Request:
         if name in {"startup", "url"}:
             raise errors.operation_not_supported(f"<{name}> is not supported: the capability :{name} is not offered")
         raise errors.unknown_element(name, message=f"there is no datastore {name}")
+
+
+def named_datastore(model: Model, element: Element | None, names: tuple[str, ...]) -> str:
+    """Return which of these datastores an identity of ietf-datastores names. Raises missing-element, invalid-value."""
+    if element is None:
+        raise errors.missing_element("datastore")
+    leaf = model.node("/ietf-netconf-nmda:get-data/input/datastore")
+    try:
+        name = leaf.canonical(text(element, ""), element).removeprefix("ietf-datastores:")
+    except ValueError as error:
+        raise errors.invalid_value(f"datastore: {error}") from None
+    if name not in names:
+        raise errors.invalid_value(f"the datastore {name} is not one that this can be done with: {', '.join(names)}")
+    return name
 
 
 def text(element: Element | None, default: str, *allowed: str) -> str:

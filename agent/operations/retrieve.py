@@ -10,6 +10,7 @@ from agent import filter as subtree
 from agent.defaults import with_defaults
 from agent.errors import NETCONF, NetconfError
 from agent.messages import data
+from agent.monitoring import schema_path
 from agent.operations.request import text
 from agent.tree import escape
 from agent.xpath import as_filter
@@ -41,7 +42,7 @@ def get_config(request: Request) -> bytes | Awaitable[bytes]:
         raise errors.missing_element("source")
     tree = request.services.datastores.get(request.datastore(found["source"]))
     tree = request.access.readable(completed(request, tree, text(found.get("with-defaults"), "explicit")))
-    selected = _filters(request, found.get("filter"))
+    selected = wanted(request, found.get("filter"))
     if isinstance(selected, Expression):
         return _selected(request, tree, selected)
     return data((tree if selected is None else subtree.apply(tree, selected)).xml())
@@ -50,7 +51,7 @@ def get_config(request: Request) -> bytes | Awaitable[bytes]:
 async def get(request: Request) -> bytes:
     """Return running and live state, narrowed to the filter."""
     found = request.parameters("filter", "with-defaults")
-    selected = _filters(request, found.get("filter"))
+    selected = wanted(request, found.get("filter"))
     running = request.services.datastores.running
     running = completed(request, running, text(found.get("with-defaults"), "explicit"))
     operational, access = request.services.operational, request.access
@@ -68,9 +69,10 @@ def get_schema(request: Request) -> bytes:
     version = text(found.get("version"), "")
     _check_format(found.get("format"))
     module = request.services.model.modules.get(name)
-    if module is None or (version and version != module.revision):
-        wanted = f"{name}@{version}" if version else name
-        raise errors.invalid_value(f"no schema {wanted} is served", type="application")
+    # What can't be seen in the list of schemas does not exist.
+    if module is None or version not in {"", module.revision} or not request.access.may_see(schema_path(module)):
+        what = f"{name}@{version}" if version else name
+        raise errors.invalid_value(f"no schema {what} is served", type="application")
     return f'<data xmlns="{MONITORING}">{escape(module.text)}</data>'.encode()
 
 
@@ -97,7 +99,8 @@ def _check_format(element: Element | None) -> None:
         raise errors.invalid_value(f"schemas are served as yang only, not as {value!r}", type="application")
 
 
-def _filters(request: Request, element: Element | None) -> list[Filter] | Expression | None:
+def wanted(request: Request, element: Element | None) -> list[Filter] | Expression | None:
+    """Return what a ``<filter>`` asks for, None where there is none."""
     if element is None:
         return None
     kind = element.get("type") or element.get(f"{{{NETCONF}}}type") or "subtree"

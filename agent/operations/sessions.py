@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def lock(request: Request) -> bytes:
     """Take a datastore's global lock."""
-    name = request.datastore(request.require("target"))
+    name = request.datastore(request.require("target"), request.services.datastores.names)
     owner = request.services.confirmed.owner
     if name == "running" and owner is not None and owner is not request.session:
         known = request.services.sessions.get(owner.id) is owner
@@ -28,7 +28,7 @@ def lock(request: Request) -> bytes:
 
 def unlock(request: Request) -> bytes:
     """Give a datastore's global lock back."""
-    name = request.datastore(request.require("target"))
+    name = request.datastore(request.require("target"), request.services.datastores.names)
     request.services.datastores.unlock(name, request.session)
     return OK
 
@@ -49,5 +49,6 @@ def kill_session(request: Request) -> bytes:
     other = request.services.sessions.get(number)
     if other is None:
         raise errors.invalid_value(f"there is no session {value}")
+    other.killed_by = request.session.id
     other.end("killed")
     return OK

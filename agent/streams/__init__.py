@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agent.streams.log import Event
+from agent.streams.delivery import Delivery, Ending, Span
+from agent.streams.event import Event
 from agent.streams.streams import Streams
 
-__all__ = ["Event", "Streams"]
+__all__ = ["Delivery", "Ending", "Event", "Span", "Streams"]

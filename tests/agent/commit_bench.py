@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -33,6 +34,9 @@ class Machine:
     done: list[str] = field(default_factory=list)
     failing: dict[str, Exception] = field(default_factory=dict)
     watch: Callable[[str], None] = lambda _name: None
+
+    def monotonic(self) -> float:
+        return time.monotonic()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from agent.filter import Filter
     from agent.model.load import Model
+    from agent.streams import Streams
+    from translators.base import Tree
 
 N = f"{{{NETCONF}}}"
 MONITORING = "urn:ietf:params:xml:ns:yang:ietf-netconf-monitoring"
@@ -54,7 +56,7 @@ class Engine:
             raise self.fault
         self.stores.effective(root)
 
-    async def commit(self, root: Node, session: Session | None = None) -> None:
+    async def commit(self, root: Node, session: Session | None = None, *, restores_for: Session | None = None) -> None:
         await self.check(root)
         self.stores.moved(root)
 
@@ -107,10 +109,20 @@ class Wire:
             asyncio.get_running_loop().call_soon(self.receiver.connection_lost, None)
 
 
+class Events:
+    """A stream that keeps what is published, and nobody follows."""
+
+    def __init__(self) -> None:
+        self.published: list[Tree] = []
+
+    def publish(self, notification: Tree) -> None:
+        self.published.append(notification)
+
+
 class Server:
     """The parts of an agent that sessions share."""
 
-    def __init__(self, model: Model, limits: Limits | None = None) -> None:
+    def __init__(self, model: Model, limits: Limits | None = None, streams: Streams | None = None) -> None:
         self.limits = limits or Limits()
         self.stores = Datastores(model, from_json(model.root, {"t:top": {"name": "gate"}}))
         self.engine = Engine(self.stores)
@@ -125,7 +137,8 @@ class Server:
             confirmed=ConfirmedCommits(self.stores, cast("Any", self.engine), cast("Any", None)),
             xpath=XPath(model, seconds=5),
             nacm=Nacm(model, self.stores),
-            streams=cast("Any", None),
+            streams=streams or cast("Any", Events()),
+            subscriptions=cast("Any", None),
             sessions=self.sessions,
             capabilities=capabilities([*model.modules.values()], "id", "2019-01-04"),
             now=lambda: datetime.now(UTC),
@@ -135,7 +148,7 @@ class Server:
     def connect(self, user: str = "ada") -> Client:
         """Return a client that has said nothing yet."""
         wire = Wire()
-        peer = Peer(user, "ietf-netconf-monitoring:netconf-ssh", "192.0.2.7")
+        peer = Peer(user, "ietf-netconf-monitoring:netconf-ssh", "192.0.2.7", recovery=True)
         wire.receiver = NetconfSession(self.services, self.limits, peer, wire)
         return Client(wire, wire.receiver)
 

@@ -124,7 +124,7 @@ def test_a_refresh_that_fails_is_told_and_the_next_look_is_made(
         monkeypatch.setattr(bench.store, "begin", full)
 
     async def watch(engine: CommitEngine) -> None:
-        health = asyncio.ensure_future(Health(bench.datastores, engine).run())
+        health = asyncio.ensure_future(Health(bench.datastores, engine, lambda: None).run())
         async with asyncio.timeout(10):
             while len(looking.looks) < 3 and not health.done():  # noqa: ASYNC110 - a deadline is on it
                 await asyncio.sleep(0.005)

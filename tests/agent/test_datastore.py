@@ -94,7 +94,7 @@ def test_a_session_without_the_lock_leaves_candidate_as_it_is(model: Model, stor
 
 def test_candidate_follows_running_unless_it_was_edited_meanwhile(model: Model, stores: Datastores) -> None:
     moved = []
-    stores.on_moved = lambda: moved.append(stores.running)
+    stores.on_moved.append(lambda: moved.append(stores.running))
     first = stores.candidate = tree(model, name="first")
     stores.moved(first)
     assert (stores.running, stores.candidate, moved) == (first, first, [first])

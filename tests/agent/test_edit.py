@@ -283,9 +283,9 @@ def test_a_single_edit_in_a_long_list_looks_at_one_entry(model: Model, monkeypat
     made: list[Node] = []
     original = Node.__init__
 
-    def counting(self: Node, *arguments: Any) -> None:
+    def counting(self: Node, *arguments: Any, **named: Any) -> None:
         made.append(self)
-        original(self, *arguments)
+        original(self, *arguments, **named)
 
     monkeypatch.setattr(Node, "__init__", counting)
     after = run(model, root, "<item><id>77</id><w>x</w></item>")

@@ -11,6 +11,7 @@ import pytest
 from lxml import etree
 
 from agent import filter as subtree
+from agent import origin
 from agent.datastore import Datastores
 from agent.errors import NETCONF, NetconfError
 from agent.nacm import Access
@@ -65,6 +66,25 @@ def _filters(model: Model, content: str | None) -> Any:
         return None
     element = etree.fromstring(f'<filter xmlns="{NETCONF}">{content}</filter>')
     return subtree.compile_subtree(element, model.root)
+
+
+class UsedReader(Reader):
+    """One that knows what of its configuration is in use."""
+
+    def in_use(self, host: Any, wanted: Selection, running: Tree) -> Reading:
+        return self.operational(host, wanted, running)
+
+
+def in_use(model: Model, content: str | None, *readers: Any, running: Tree | None = None) -> str:
+    """Return what a filter with this content selects of the operational datastore, as XML with origins."""
+
+    async def main() -> str:
+        datastores = Datastores(model, from_json(model.root, {"t:top": running} if running else {}))
+        with ThreadPoolExecutor(4) as executor:
+            operational = Operational(model, datastores, readers, HOST, executor, deadline=10.0)
+            return origin.xml(await operational.in_use(_filters(model, content), Access())).decode()
+
+    return asyncio.run(main())
 
 
 def top(content: str) -> str:
@@ -134,6 +154,23 @@ def test_where_all_that_is_asked_for_is_broken_the_request_fails_with_its_path(m
     assert get(model, top("<name/><state/>"), reader, running={"name": "x"}) == top("<name>x</name>")
 
 
+def test_what_is_broken_is_not_there_for_who_may_not_read_it(model: Model) -> None:
+    class Blind(Access):
+        def may_see(self, path: str) -> bool:
+            return not path.startswith(STATE)
+
+    reader = Reader(STATE, {}, Fault(f"{STATE}/log", "/x: is a riddle"))
+
+    async def main() -> str:
+        with ThreadPoolExecutor() as executor:
+            datastores = Datastores(model, from_json(model.root, {}))
+            operational = Operational(model, datastores, (reader,), HOST, executor, deadline=10.0)  # type: ignore[arg-type]
+            found = await operational.get(datastores.running, _filters(model, top("<state/>")), Blind())
+            return found.xml().decode()
+
+    assert asyncio.run(main()) == ""
+
+
 def test_the_keys_that_a_filter_names_are_no_answer(model: Model) -> None:
     items = {"item": [{"id": "a"}, {"id": "b", "w": "x"}]}
     reader = Reader("/t:top", items, Fault("/t:top/item[id='a']/v", "/x: is a riddle"))
@@ -178,3 +215,36 @@ def test_the_agents_own_state_is_provided_when_it_is_asked_for(model: Model) -> 
     assert asyncio.run(main(None)) == top(expected.format("false"))
     assert asyncio.run(main(None)) == top(expected.format("true"))
     assert asked == [ALL, ALL]
+
+
+def test_what_a_translator_has_in_use_replaces_what_it_was_told(model: Model) -> None:
+    reader = UsedReader("/t:top/np", {"d": "other", "deep": {"e": 0}})
+    found = in_use(model, top("<np/>"), reader, running={"np": {"d": "asked", "deep": {"e": 1}}})
+    marked = ' or:origin="or:system"'
+    inside = f"<np><d{marked}>other</d><deep><e{marked}>0</e></deep></np>"
+    assert found == f'<top xmlns="{T}" or:origin="or:intended">{inside}</top>'
+    ((wanted, told),) = reader.asked
+    assert (wanted, told) == (ALL, {"d": "asked", "deep": {"e": 1}})
+
+
+def test_where_nobody_can_tell_running_is_in_use_with_its_defaults(model: Model) -> None:
+    reader = Reader("/t:top/np", {})
+    found = in_use(model, top("<name/><np><d/></np>"), reader, running={"name": "n"})
+    inside = '<name>n</name><np or:origin="or:default"><d>x</d></np>'
+    assert found == f'<top xmlns="{T}" or:origin="or:intended">{inside}</top>'
+    ((wanted, _),) = reader.asked
+    assert not wanted.everything
+    assert wanted.wants("d")
+
+
+def test_a_translator_that_is_not_asked_for_is_not_read(model: Model) -> None:
+    reader = UsedReader("/t:top/np", {"d": "other"})
+    assert in_use(model, top("<name/>"), reader, running={"name": "n"}).count("<name>") == 1
+    assert reader.asked == []
+
+
+def test_what_can_not_be_read_of_operational_is_an_error_where_it_is_all(model: Model) -> None:
+    reader = Reader(STATE, {}, Fault(STATE, "the file is broken"))
+    with pytest.raises(NetconfError, match="the file is broken"):
+        in_use(model, top("<state/>"), reader)
+    assert "<name>n</name>" in in_use(model, top("<name/><state/>"), reader, running={"name": "n"})

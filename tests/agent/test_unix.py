@@ -12,6 +12,7 @@ import socket
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,9 +49,12 @@ def test_a_session_says_hello_first_and_knows_its_peer(short: Path) -> None:
         assert await reader.readexactly(5) == b"hello"
         writer.write(b"rpc")
         assert await reader.readexactly(3) == b"rpc"
-        user = pwd.getpwuid(os.getuid()).pw_name
+        user = pwd.getpwuid(os.getuid())
+        groups = {grp.getgrgid(number).gr_name for number in os.getgrouplist(user.pw_name, user.pw_gid)}
         peer = gateway.sessions[0].peer
-        assert peer == Peer(user, "accel-agent:netconf-unix", None, recovery=os.getuid() == 0)
+        assert set(peer.groups) == groups
+        found = replace(peer, groups=())
+        assert found == Peer(user.pw_name, "accel-agent:netconf-unix", None, recovery=os.getuid() == 0)
         writer.write_eof()
         assert await reader.read() == b"bye"
         writer.close()

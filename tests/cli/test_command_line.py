@@ -37,6 +37,7 @@ COMMANDS = [
     ("plan",),
     ("commit",),
     ("discard",),
+    ("load",),
     ("save",),
     ("relay",),
     ("completion",),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.conformance.session import Session
-from tests.system.client import DEADLINE, MONITORING
+from tests.system.client import DEADLINE, MONITORING, OPEN
 from tests.system.gateway import T_MODULE, Gateway
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MODULES = Path(__file__).parent / "modules"
 E_MODULE, F_MODULE = MODULES / "e.yang", MODULES / "f.yang"
-EMPTY = "<copy-config><target><candidate/></target><source><config/></source></copy-config>"
+EMPTY = f"<copy-config><target><candidate/></target><source><config>{OPEN}</config></source></copy-config>"
 CLOSE = "<close-session/>"
 
 

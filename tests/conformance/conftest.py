@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.conformance.agents import Agent, serving
+from tests.conformance.agents import EMPTY, Agent, serving
 from tests.conformance.session import Session
 from tests.system.gateway import T_MODULE, Gateway
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 MODULES = (T_MODULE, T_MODULE.with_name("u.yang"), Path(__file__).parent / "modules/v.yang")
 LIMITS = "[limits]\nhello-timeout = 2\nsessions = 512\nsessions-per-user = 512\nmessage-size = '4 MiB'\n"
-EMPTY = "<copy-config><target><candidate/></target><source><config/></source></copy-config>"
 
 
 @pytest.fixture(scope="session")

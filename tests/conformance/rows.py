@@ -338,11 +338,12 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
 """RFC and stimulus by number; numbers of field cases have gaps."""
 
 _CALL_HOME: Final = "TLS and call home come with a later release: the settings refuse them"
-_ACCESS: Final = "access control (RFC 8341) comes with a later release: who has a session may do everything"
-_EVENTS: Final = "notifications come with a later release: create-subscription is operation-not-supported"
+_EVENTS: Final = "dynamic subscriptions come with a later release: establish-subscription is operation-not-supported"
+_REPLAY: Final = "there is one stream, NETCONF, and it has replay"
 _PARTIAL: Final = "partial lock (RFC 5717) is not offered: a client locks a whole datastore"
 _ONE_REVISION: Final = "a module is served in one revision: the agent does not start with two of one, so none can match"
-_NMDA: Final = "NMDA comes with a later release: get-data and edit-data are operation-not-supported"
+_INSTANCE_DATA: Final = "no instance data file is shipped: the YANG library and get-schema say what the server can do"
+_RESTCONF: Final = "RESTCONF is not offered, which the row leaves open"
 
 
 def _range(first: int, last: int, reason: str) -> dict[str, str]:
@@ -351,20 +352,12 @@ def _range(first: int, last: int, reason: str) -> dict[str, str]:
 
 NOT_YET: Final[dict[str, str]] = {
     **_range(22, 25, _CALL_HOME),
-    "C046": _ACCESS,
     **_range(150, 151, _PARTIAL),
     "C177": _ONE_REVISION,
-    **_range(185, 201, _ACCESS),
-    **_range(202, 227, _EVENTS),
-    **_range(228, 238, _NMDA),
-    "F47": _ACCESS,
-    "F89": _EVENTS,
-    "F91": _EVENTS,
-    "F93": _EVENTS,
-    "F95": _EVENTS,
-    "F97": _ACCESS,
-    "F99": _ACCESS,
-    "F101": _ACCESS,
+    "C207": _REPLAY,
+    **_range(222, 227, _EVENTS),
+    "C237": _INSTANCE_DATA,
+    "C238": _RESTCONF,
     "F105": _ONE_REVISION,
     "F117": _CALL_HOME,
 }

@@ -153,13 +153,13 @@ def test_c014_delimiters_inside_a_chunk(session: Session) -> None:
     reply = session.message(rpc(edit(top(f"<name><![CDATA[{text}]]></name>")), "]]>]]>"))
     assert reply[0].tag == f"{N}ok"
     assert reply.get("message-id") == "]]>]]>"
-    assert session.ask(get_config())[0][0][0].text == "a\n##\nb\n#5\n]]]]>"
+    assert session.ask(get_config(top("")))[0][0][0].text == "a\n##\nb\n#5\n]]]]>"
 
 
 def test_c015_the_delimiter_in_a_reply_of_base_1_0(dial: Callable[..., Session]) -> None:
     session = dial(base="1.0")
     session.ok(edit(top("<name>]]&gt;]]&gt;</name>")))
-    assert session.ask(get_config())[0][0][0].text == "]]>]]>"
+    assert session.ask(get_config(top("")))[0][0][0].text == "]]>]]>"
     assert session.message(rpc(get_config(""), "]]&gt;]]&gt;")).get("message-id") == "]]>]]>"
     assert session.received == b""
 
@@ -207,7 +207,7 @@ def test_c020_what_may_stand_around_a_message(session: Session, dial: Callable[.
 
 def test_c020_cdata_is_text(session: Session) -> None:
     session.ok(edit(top("<name><![CDATA[<a>]]> &amp; <!-- no --><![CDATA[b]]></name>")))
-    assert session.ask(get_config())[0][0][0].text == "<a> & b"
+    assert session.ask(get_config(top("")))[0][0][0].text == "<a> & b"
 
 
 def test_c026_a_channel_closed_without_close_session(served: Gateway, session: Session) -> None:

@@ -295,7 +295,7 @@ def test_c184_both_forms_of_the_library_say_the_same(session: Session) -> None:
     assert names <= listed.keys()
     assert all(listed[str(name)] == revision for name, (revision, _) in modern.items())
     datastores = [(e.findtext(f"{L}name") or "").rpartition(":")[2] for e in new.iter(f"{L}datastore")]
-    assert sorted(datastores) == ["candidate", "operational", "running"]
+    assert sorted(datastores) == ["candidate", "intended", "operational", "running"]
 
 
 def test_with_startup_all_tell_of_it(tmp_path: Path) -> None:
@@ -307,7 +307,7 @@ def test_with_startup_all_tell_of_it(tmp_path: Path) -> None:
         datastores = [
             (e.findtext(f"{L}name") or "").rpartition(":")[2] for e in library(session)[0].iter(f"{L}datastore")
         ]
-        assert sorted(datastores) == ["candidate", "operational", "running", "startup"]
+        assert sorted(datastores) == ["candidate", "intended", "operational", "running", "startup"]
         assert f"{CAPABILITY}startup:1.0" in hello(session)
         assert any(
             "features=candidate,confirmed-commit,rollback-on-error,validate,startup,xpath" in uri

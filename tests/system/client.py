@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 # How long the library waits between two looks for something to send: its own 0.1 s is a tenth of each request.
 ncclient.transport.session.TICK = 0.001
 
+NACM = "urn:ietf:params:xml:ns:yang:ietf-netconf-acm"
+# As tests connect as whoever runs them.
+OPEN = f'<nacm xmlns="{NACM}"><enable-nacm>false</enable-nacm></nacm>'
 DEADLINE = 30.0
 HA = "urn:accel-agent:hardware-acceleration"
 NETCONF = "urn:ietf:params:xml:ns:netconf:base:1.0"
@@ -107,8 +110,10 @@ class Client:
         return _element(found.data_ele)
 
     def config_text(self, source: str = "running") -> str:
-        """Return a datastore as text."""
+        """Return a datastore as text, but for who may do what."""
         found = self.config(source)
+        for nacm in found.findall(f"{{{NACM}}}nacm"):
+            found.remove(nacm)
         etree.cleanup_namespaces(found)
         return "".join(etree.tostring(child, encoding="unicode") for child in found).replace(_INHERITED, "")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.system.client import NETCONF
+from tests.system.client import NETCONF, OPEN
 from tests.system.gateway import T_MODULE, Gateway
 
 if TYPE_CHECKING:
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from tests.system.client import Client
 
-EMPTY = f'<copy-config xmlns="{NETCONF}"><target><candidate/></target><source><config/></source></copy-config>'
+EMPTY = (
+    f'<copy-config xmlns="{NETCONF}"><target><candidate/></target>'
+    f"<source><config>{OPEN}</config></source></copy-config>"
+)
 
 
 @pytest.fixture

@@ -34,7 +34,8 @@ def test_get_has_configuration_and_state(client: Client) -> None:
     assert found.findtext(f"{{{T}}}top/{{{T}}}name") == "both"
     assert found.findtext(f".//{{{HA}}}device/{{{HA}}}oper-status") == "down"
     names = {etree.QName(child).localname for child in found}
-    assert names == {"top", "acceleration", "netconf-state", "yang-library", "modules-state"}
+    server = {"nacm", "netconf", "netconf-state", "streams", "yang-library", "modules-state"}
+    assert names == {"top", "acceleration", *server}
     one = client.get(qat("<device><address>0000:3d:00.0</address><pci><device-id/></pci></device>"))
     assert [leaf.text for leaf in one.iter() if not len(leaf)] == ["0000:3d:00.0", "37c8"]
     assert len(client.get(qat("<device><address>0000:3e:00.0</address></device>"))) == 0

@@ -194,10 +194,14 @@ def test_a_call_that_is_refused_leaves_everything_as_it_was(bench: Bench, carrie
 def test_a_machine_that_refuses_everything_from_one_call_on(bench: Bench) -> None:
     reference = bench.attempt(lambda host: DyingHost(host, 0))
     assert reference.error is None
-    tags = []
+    tags: list[str] = []
     for n in range(1, reference.calls + 1):
         made = bench.attempt(partial(DyingHost, refused=n))
-        assert made.error is not None, n
+        if made.error is None:
+            # All was done by then. What is looked at afterwards, to tell of it, changes nothing.
+            assert made.after[:2] == reference.after[:2], n
+            continue
+        assert len(tags) == n - 1, "once all is done, nothing fails any more"
         tags.append(made.error.tag)
         # Running is what it was, whatever has become of the machine, and that is told.
         assert made.after[1:] == made.before[1:]

@@ -180,6 +180,8 @@ def test_ready_is_said_within_3_seconds_in_one_line_of_json(gateway: Gateway) ->
     assert not gateway.socket.exists()
     assert sorted(path.name for path in gateway.state.iterdir()) == [
         "agent.lock",
+        "offered.json",
+        "running.xml",
         "ssh_host_ed25519_key",
     ]
     assert all(any(level in line for level in LOG_LEVELS) for line in gateway.log.read_text().splitlines())

@@ -41,6 +41,17 @@ def say(machine: Path, heartbeat: bytes) -> None:
     (folder / "heartbeat").write_bytes(heartbeat)
 
 
+def state_change(old: str, new: str, reason: str = "") -> Tree:
+    why = {"reason": reason} if reason else {}
+    content = {"address": ADDRESS, "old-status": old, "new-status": new, **why}
+    return {"hardware-acceleration:device-state-change": content}
+
+
+def acceleration_change(*, active: bool, cause: str, fallback: bool = False) -> Tree:
+    content = {"active": active, "fallback-active": fallback, "cause": cause}
+    return {"hardware-acceleration:acceleration-change": content}
+
+
 def test_the_first_look_finds_nothing_changed(machine: Path) -> None:
     assert Supervision().look(RealHost(machine), parse(config())).events == ()
 
@@ -50,9 +61,11 @@ def test_a_device_that_goes_down_by_itself_is_a_warning_with_both_states(machine
     supervision = Supervision()
     supervision.look(RealHost(machine), parse(config()))
     run(machine, "stop")
-    (event,) = supervision.look(RealHost(machine), parse(config())).events
+    event, acceleration = supervision.look(RealHost(machine), parse(config())).events
     assert event.severity == "warning"
     assert event.text == f"device {ADDRESS} went from up to down: the device is stopped"
+    assert event.notification == state_change("up", "down", "the device is stopped")
+    assert acceleration.notification == acceleration_change(active=False, cause="external")
     assert supervision.look(RealHost(machine), parse(config())).events == ()
 
 
@@ -61,7 +74,7 @@ def test_one_that_is_meant_to_be_down_is_no_warning(machine: Path) -> None:
     supervision = Supervision()
     supervision.look(RealHost(machine), parse({"enabled": False}))
     run(machine, "stop")
-    assert [e.severity for e in supervision.look(RealHost(machine), parse({"enabled": False})).events] == ["info"]
+    assert [e.severity for e in supervision.look(RealHost(machine), parse({"enabled": False})).events] == ["info"] * 2
 
 
 def test_ipsec_falls_back_once_and_comes_back_after_two_good_looks(machine: Path) -> None:
@@ -121,3 +134,34 @@ def test_a_heartbeat_that_says_something_else_is_reported_and_not_guessed(machin
     (event,) = supervision.look(RealHost(machine), parse(config(heartbeat=True))).events
     assert "neither 0 nor -1: 'maybe'" in event.text
     assert supervision.heartbeats == {}
+
+
+def test_what_a_commit_has_done_is_told_once_with_its_cause(machine: Path) -> None:
+    host, wanted = RealHost(machine), parse(config(heartbeat=True))
+    supervision = Supervision()
+    assert supervision.changed(host, wanted, "start-up") == ()
+    run(machine, "start")
+    events = supervision.changed(host, wanted, "commit")
+    assert [event.notification for event in events] == [
+        state_change("down", "up"),
+        acceleration_change(active=True, cause="commit"),
+    ]
+    assert supervision.heartbeats == {}, "only a look reads heartbeats"
+    assert supervision.look(host, wanted).events == ()
+
+
+def test_falling_back_and_coming_back_are_changes_of_acceleration(machine: Path) -> None:
+    host, wanted = RealHost(machine), parse(config(**{"on-failure": "fall-back"}))
+    supervision = Supervision()
+    run(machine, "start")
+    supervision.look(host, wanted)
+    run(machine, "stop")
+    assert supervision.look(host, wanted).events[-1].notification == acceleration_change(
+        active=False, fallback=True, cause="external"
+    )
+    run(machine, "start")
+    assert supervision.look(host, wanted).events[-1].notification == acceleration_change(
+        active=True, fallback=True, cause="recovery"
+    )
+    (last,) = supervision.look(host, wanted).events
+    assert last.notification == acceleration_change(active=True, cause="recovery")

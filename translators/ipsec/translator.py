@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from translators.base import Fault, Plan, Reading, TranslatorError
+from translators.base import Event, Fault, Plan, Reading, TranslatorError
 from translators.host import ProgramTimeoutError
 from translators.ipsec.control import (
     IPSEC_PROGRAMS,
@@ -64,6 +64,16 @@ class IpsecTranslator:
             Plan((StopService(control.kind, control.program),), notes),
             Plan((StartService(control.kind, control.program),)),
         )
+
+    def refreshed(self, host: Host, milliseconds: int) -> Event:
+        try:
+            outcome = "succeeded" if self._service(host).get("state") == RUNNING else "failed"
+        except (SourceError, OSError, ProgramTimeoutError):
+            outcome = "failed"
+        content = {"method": "restart", "outcome": outcome, "duration": milliseconds}
+        severity = "info" if outcome == "succeeded" else "error"
+        text = f"IPsec was restarted within {milliseconds} ms: {outcome}"
+        return Event(severity, text, {"hardware-acceleration:ipsec-refresh": content})
 
     def operational(self, host: Host, wanted: Selection, running: Tree) -> Reading:  # noqa: ARG002 - as in prepare
         service = wanted.into("service")

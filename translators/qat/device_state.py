@@ -127,7 +127,7 @@ def _engines(source: Source) -> int | None:
 def _active_services(source: Source) -> str | None:
     if _oper_status(source) != "up":
         return None
-    words = dev_cfg.value(_configuration(source), GENERAL, SERVICES_KEY)
+    words = dev_cfg.value(configuration(source), GENERAL, SERVICES_KEY)
     if words is None:
         return None
     services = services_in(words)
@@ -138,7 +138,7 @@ def _active_services(source: Source) -> str | None:
 
 
 def _effective_config(source: Source) -> list[Tree] | None:
-    entries = _configuration(source)
+    entries = configuration(source)
     return [{"section": entry.section, "key": entry.key, "value": entry.value} for entry in entries] or None
 
 
@@ -194,7 +194,11 @@ def _counted(source: Source) -> tuple[Engine, ...] | None:
     return counters.parse(decoded(data, path), path)
 
 
-def _configuration(source: Source) -> tuple[dev_cfg.Entry, ...]:
+def configuration(source: Source) -> tuple[dev_cfg.Entry, ...]:
+    """Return the configuration that a device's driver reports, empty where it reports none.
+
+    Raises SourceError, OSError.
+    """
     text = _text(source, DEV_CFG)
     return () if text is None else dev_cfg.parse(text, source.observer.path(source.device.target, DEV_CFG))
 

@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Final
 from translators.base import Attention, Disturbance, Event
 from translators.qat.device_state import machine_state
 from translators.qat.devices import inventory
-from translators.qat.state import Observer
+from translators.qat.state import Observer, State
 from translators.sources import SourceError, decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
     from translators.base import Tree
     from translators.host import Host
     from translators.qat.devices import Device
     from translators.qat.model import QatConfig
-    from translators.qat.state import State
 
 LOOKS_TO_TRUST: Final = 2
 _STATUS: Final = {"0": "healthy", "-1": "failed"}
@@ -43,18 +42,47 @@ class Supervision:
         self.fallback_active = False
         self.heartbeats: dict[str, Tree] = {}
         self._states: dict[str, State] = {}
+        self._told: tuple[bool, bool] | None = None
+        self._failed = False
         self._was_up = False
         self._looks_up = 0
 
     def look(self, host: Host, config: QatConfig) -> Attention:
         """Look at every device once. Raises SourceError where they can't be looked at at all."""
         observer = Observer(host)
-        devices = [device for device in inventory(host).devices if not device.assigned]
+        devices = _devices(host)
         states = {device.address: machine_state(observer, device) for device in devices}
         events = [*_changes(self._states, states, config), *self._beat(observer, devices, states, config)]
         self._states = states
-        up = any(state.status == "up" for state in states.values())
-        return Attention(tuple(events), self._fall_back(config, up=up))
+        refresh = self._fall_back(config, up=_is_active(states))
+        return Attention((*events, *self._acceleration()), refresh)
+
+    def changed(self, host: Host, config: QatConfig, cause: str) -> tuple[Event, ...]:
+        """Return what a change has made of the devices. It is no look: heartbeats and falling back are left to those.
+
+        Raises SourceError where they can't be looked at at all.
+        """
+        observer = Observer(host)
+        states = {device.address: machine_state(observer, device) for device in _devices(host)}
+        events = _changes(self._states, states, config)
+        self._states = states
+        return (*events, *self._acceleration(cause))
+
+    def _acceleration(self, cause: str | None = None) -> Iterator[Event]:
+        """Yield that acceleration came or went since it was told; without a ``cause`` it did so by itself."""
+        now = (_is_active(self._states), self.fallback_active)
+        before, self._told = self._told, now
+        if before is None or before == now:
+            return
+        active, fallback = now
+        if cause is None and active and (self._failed or before[1]):
+            cause = "recovery"
+        elif cause is None:
+            cause = "failure" if any(state.status == "failed" for state in self._states.values()) else "external"
+        self._failed = cause == "failure"
+        text = f"acceleration is {'on' if active else 'off'}{' and IPsec falls back to software' if fallback else ''}"
+        content = {"active": active, "fallback-active": fallback, "cause": cause}
+        yield Event("info", f"{text} ({cause})", {"hardware-acceleration:acceleration-change": content})
 
     def _fall_back(self, config: QatConfig, *, up: bool) -> Disturbance | None:
         """Return the refresh that IPsec needs, and remember that it was asked for."""
@@ -91,8 +119,21 @@ class Supervision:
                 self.heartbeats[device.address] = beat
             failed_before = before.get(device.address, {}).get("status") == "failed"
             if beat.get("status") == "failed" and not failed_before:
-                events.append(Event("error", f"{device.label}: the firmware's heartbeat fails"))
+                events.append(_error(device, f"{device.label}: the firmware's heartbeat fails"))
         return events
+
+
+def _devices(host: Host) -> list[Device]:
+    return [device for device in inventory(host).devices if not device.assigned]
+
+
+def _is_active(states: Mapping[str, State]) -> bool:
+    return any(state.status == "up" for state in states.values())
+
+
+def _error(device: Device, text: str) -> Event:
+    content = {"address": device.address, "kind": "heartbeat", "severity": "major", "message": text}
+    return Event("error", text, {"hardware-acceleration:device-error": content})
 
 
 def _changes(before: dict[str, State], after: dict[str, State], config: QatConfig) -> list[Event]:
@@ -105,9 +146,19 @@ def _changes(before: dict[str, State], after: dict[str, State], config: QatConfi
         wanted = config.enabled and config.device(address).enabled
         reason = f": {state.reason}" if state.reason else ""
         severity = "warning" if wanted and state.status != "up" else "info"
-        events.append(Event(severity, f"device {address} went from {old.status} to {state.status}{reason}"))
-    gone = sorted(before.keys() - after.keys())
-    return events + [Event("warning", f"device {address} is no longer on the PCI bus") for address in gone]
+        text = f"device {address} went from {old.status} to {state.status}{reason}"
+        events.append(Event(severity, text, _change(address, old.status, state)))
+    for address in sorted(before.keys() - after.keys()):
+        gone = State("unknown", "the device is no longer on the PCI bus, or handed over")
+        text = f"device {address} is no longer on the PCI bus"
+        events.append(Event("warning", text, _change(address, before[address].status, gone)))
+    return events
+
+
+def _change(address: str, old: str, new: State) -> Tree:
+    reason = {"reason": new.reason} if new.reason else {}
+    content = {"address": address, "old-status": old, "new-status": new.status, **reason}
+    return {"hardware-acceleration:device-state-change": content}
 
 
 def _heartbeat(observer: Observer, device: Device) -> Tree:

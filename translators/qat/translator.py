@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from translators.base import Attention, Event
-from translators.qat import health, operational, prepare
+from translators.qat import health, operational, prepare, restart
 from translators.qat.model import PATH, parse
 from translators.sources import SourceError
 
 if TYPE_CHECKING:
-    from translators.base import Change, Plan, Reading, Selection, Tree
+    from translators.base import Change, Invocation, Plan, Reading, Selection, Tree
     from translators.host import Host
 
 
@@ -18,6 +18,7 @@ class QatTranslator:
     """QuickAssist devices under qat_service, and their supervision."""
 
     path: ClassVar[str] = PATH
+    actions: ClassVar[frozenset[str]] = frozenset({"device/restart"})
 
     def __init__(self) -> None:
         self._supervision = health.Supervision()
@@ -25,8 +26,15 @@ class QatTranslator:
     def prepare(self, change: Change, host: Host) -> Plan:
         return prepare.prepare(change, host)
 
+    def act(self, invocation: Invocation, running: Tree, host: Host) -> Plan:
+        (address,) = invocation.keys
+        return restart.restart(address, parse(running), host)
+
     def operational(self, host: Host, wanted: Selection, running: Tree) -> Reading:
         return operational.read(host, wanted, parse(running), self._supervision)
+
+    def in_use(self, host: Host, wanted: Selection, running: Tree) -> Reading:
+        return operational.read(host, wanted, parse(running), self._supervision, in_use_of=running)
 
     def interval(self, running: Tree) -> float:
         return parse(running).health.interval
@@ -35,4 +43,14 @@ class QatTranslator:
         try:
             return self._supervision.look(host, parse(running))
         except (SourceError, OSError) as error:
-            return Attention((Event("warning", f"the QAT devices can't be looked at: {error}"),))
+            return Attention((_blind(error),))
+
+    def changed(self, host: Host, running: Tree, cause: str) -> tuple[Event, ...]:
+        try:
+            return self._supervision.changed(host, parse(running), cause)
+        except (SourceError, OSError) as error:
+            return (_blind(error),)
+
+
+def _blind(error: Exception) -> Event:
+    return Event("warning", f"the QAT devices can't be looked at: {error}")

@@ -24,6 +24,8 @@ def qat(content: str) -> str:
 
 STATE = qat("<device><oper-status/></device>")
 INTERVAL = qat("<health><interval/></health>")
+SLOWER = qat("<health><interval>19</interval></health>")
+CHANGES = '<netconf-config-change xmlns="urn:ietf:params:xml:ns:yang:ietf-netconf-notifications"/>'
 ON = qat("<enabled>true</enabled>")
 OFF = qat("<enabled>false</enabled>")
 # Not a number: the model refuses it, with invalid-value and the leaf's path.

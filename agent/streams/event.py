@@ -1,0 +1,97 @@
+"""Events, and the notifications that users get of them (RFC 5277 section 4, RFC 8341 section 3.4.6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from agent.nacm import Access
+    from agent.tree import Node
+
+NAMESPACE: Final = "urn:ietf:params:xml:ns:netconf:notification:1.0"
+STREAM: Final = "urn:ietf:params:xml:ns:netmod:notification"
+_CONFIG_CHANGE: Final = "{urn:ietf:params:xml:ns:yang:ietf-netconf-notifications}netconf-config-change"
+_EDIT: Final = "ietf-netconf-notifications:edit"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A notification: a root node with the one notification below it, or with its ancestors (RFC 7950 7.16.2).
+
+    ``number`` counts from 1 and goes on where the agent that ran before ended.
+    """
+
+    number: int
+    time: datetime
+    content: Node
+
+
+def encoded(event: Event) -> bytes:
+    """Return the message that tells of an event."""
+    return message(moment(event.time), event.content.xml())
+
+
+def moment(time: datetime) -> str:
+    """Return an eventTime: in UTC, to the microsecond, as events are in order."""
+    return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def message(time: str, content: bytes) -> bytes:
+    """Return a ``<notification>`` around its content, which is XML with namespaces of its own."""
+    return b'<notification xmlns="%b"><eventTime>%b</eventTime>%b</notification>' % (
+        NAMESPACE.encode(),
+        time.encode(),
+        content,
+    )
+
+
+def visible(event: Event, access: Access) -> Event | None:
+    """Return an event as a user may get it, None for not at all.
+
+    The ancestors of a notification in the data have to be readable, and what edits of a configuration are about. What
+    is not readable in a notification is left out, unless all of it is: then the rule about its kind alone decides.
+    """
+    if access.unrestricted:
+        return event
+    _root, *ancestors, notification = _chain(event.content)
+    if not access.may_receive(notification.schema, ancestors):
+        return None
+    content = access.readable(event.content)
+    if _chain(content)[-1].schema is not notification.schema:
+        content = event.content
+    if notification.schema.tag == _CONFIG_CHANGE:
+        reduced = _edits_of_readable(_chain(content)[-1], access)
+        if reduced is None:
+            return None
+        content = content.with_children({reduced.schema: reduced})
+    return replace(event, content=content)
+
+
+def _edits_of_readable(change: Node, access: Access) -> Node | None:
+    """Return a netconf-config-change without the edits of what is not readable; None where none is left."""
+    schema = change.schema.member(_EDIT)
+    edits = change.entries(schema) if schema is not None else {}
+    if schema is None or not edits:
+        return change
+    kept = {key: edit for key, edit in edits.items() if access.may_see(_target(edit))}
+    return change.with_children({**change.children, schema: kept}) if kept else None
+
+
+def _target(edit: Node) -> str:
+    target = edit.find("target")
+    return "" if target is None else target.value or ""
+
+
+def _chain(content: Node) -> list[Node]:
+    """Return the root, the ancestors and the notification."""
+    chain = [content]
+    while chain[-1].schema.kind != "notification":
+        below = next((child for child in chain[-1].all() if not child.schema.is_leaf), None)
+        if below is None:
+            break
+        chain.append(below)
+    return chain

@@ -1,0 +1,155 @@
+"""Access control apart from the protocol: whose rules count when, and what errors may say."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from agent import errors
+from agent.groups import groups_of
+from agent.link import Peer
+from agent.nacm import Nacm, initial
+from agent.tree import Node, from_json
+
+if TYPE_CHECKING:
+    from agent.model.load import Model
+    from agent.nacm import Access
+
+T = {"t:top": {"name": "x", "secret": "s", "item": [{"id": "it's", "w": "1"}, {"id": "b", "w": "2"}]}}
+
+
+def rule(path: str, action: str = "deny", operations: str = "*") -> dict[str, Any]:
+    return {"path": path, "access-operations": operations, "action": action}
+
+
+def running(model: Model, *rules: dict[str, Any], **more: Any) -> Node:
+    named = [{"name": str(number), **one} for number, one in enumerate(rules)]
+    lists = {"rule-list": [{"name": "l", "group": ["g"], "rule": named}]} if named else {}
+    groups = {"group": [{"name": "g", "user-name": ["ada", "bob"]}]}
+    return from_json(model.root, {"ietf-netconf-acm:nacm": {"groups": groups, **lists, **more}, **T})
+
+
+def control(model: Model, *rules: dict[str, Any], **more: Any) -> Nacm:
+    return Nacm(model, cast("Any", SimpleNamespace(running=running(model, *rules, **more))))
+
+
+def peer(name: str = "ada", **more: Any) -> Peer:
+    return Peer(name, "ietf-netconf-monitoring:netconf-ssh", **more)
+
+
+def access(model: Model, *rules: dict[str, Any], **more: Any) -> Access:
+    return control(model, *rules, **more).access(peer())
+
+
+def test_rules_are_compiled_anew_when_they_have_changed_and_only_then(model: Model) -> None:
+    stores = SimpleNamespace(running=running(model, rule("/t:top/secret")))
+    nacm = Nacm(model, cast("Any", stores))
+    first = nacm.access(peer())
+    stores.running = from_json(model.root, {"t:top": {}}).with_children(dict(stores.running.children))
+    assert nacm.access(peer()) is first
+    stores.running = running(model)
+    assert nacm.access(peer()) is not first
+    assert nacm.access(peer()).may_see("/t:top/secret")
+
+
+def test_users_of_the_same_rules_share_what_is_compiled_unless_their_names_count(model: Model) -> None:
+    nacm = control(model, rule("/t:top/secret"))
+    assert nacm.access(peer("ada")).key == nacm.access(peer("bob")).key
+    assert nacm.access(peer("ada")).key != nacm.access(peer("eve")).key
+    nacm = control(model, rule("/t:top/item[id=$USER]"))
+    assert nacm.access(peer("ada")).key != nacm.access(peer("bob")).key
+
+
+def test_the_number_of_users_that_are_remembered_is_bounded(model: Model) -> None:
+    nacm = control(model, rule("/t:top/item[id=$USER]"))
+    for number in range(500):
+        nacm.access(peer(f"user{number}"))
+    assert len(nacm._known) <= 64
+
+
+def test_who_may_do_everything_is_bound_by_nothing(model: Model) -> None:
+    assert access(model, {"action": "permit"}, rule("/t:top")).unrestricted
+    assert control(model, rule("/")).access(peer(recovery=True)).unrestricted
+    assert access(model, rule("/"), **{"enable-nacm": False}).unrestricted
+    assert not access(model, {"action": "permit", "access-operations": "read"}).unrestricted
+    first = Nacm(model, cast("Any", SimpleNamespace(running=initial(model.root, ["ada"]))))
+    assert first.access(peer("ada")).unrestricted
+    assert not first.access(peer("bob")).unrestricted
+
+
+def test_what_may_be_read_whole_is_the_same_object(model: Model) -> None:
+    tree = from_json(model.root, T)
+    assert access(model).readable(tree) is tree
+    pruned = access(model, rule("/t:top/item[id='b']/w")).readable(tree)
+    (before,), (after,) = tree.children.values(), pruned.children.values()
+    assert isinstance(before, Node)
+    assert isinstance(after, Node)
+    (old,), (new,) = ([*top.entries(cast("Any", top.schema.member("item"))).items()][:1] for top in (before, after))
+    assert old == new
+    assert b"<w>2</w>" not in pruned.xml()
+
+
+def test_what_was_pruned_last_is_not_pruned_again(model: Model) -> None:
+    tree = from_json(model.root, T)
+    found = access(model, rule("/t:top/secret"))
+    first, second = (found.readable(tree).find("t:top") for _ in range(2))
+    assert first is second is not None
+
+
+@pytest.mark.parametrize(
+    ("path", "seen"),
+    [
+        ("/t:top/name", True),
+        ("/t:top/secret", False),
+        ("/t:top/item[id='b']/w", True),
+        ('/t:top/item[id="it\'s"]/w', False),
+        ("/t:top/no-such-node", True),
+        ("/t:ping/host", True),
+        ("/ietf-netconf-acm:nacm/groups", False),
+    ],
+)
+def test_what_may_be_seen_by_its_path(model: Model, path: str, seen: bool) -> None:
+    found = access(model, rule("/t:top/secret"), rule('/t:top/item[id="it\'s"]'))
+    assert found.may_see(path) == seen
+
+
+def test_errors_keep_their_tag_and_lose_what_they_say_of_hidden_data(model: Model) -> None:
+    found = access(model, rule("/t:top/secret"), rule("/t:top/item[id='b']"))
+    plain = errors.operation_failed("no", path="/t:top/name")
+    assert found.discreet(plain) is plain
+    for told in (
+        errors.operation_failed("no", app_tag="must-violation", path="/t:top/secret"),
+        errors.operation_failed("data in \"/t:top/item[id='b']\" is not unique", app_tag="must-violation"),
+        errors.operation_failed("no", app_tag="must-violation", info=(("u", "non-unique", "/t:top/item[id='b']/v"),)),
+    ):
+        shown = found.discreet(told)
+        assert (shown.type, shown.tag, shown.app_tag) == ("application", "operation-failed", "must-violation")
+        assert (shown.path, shown.info) == (None, ())
+        assert "/t:" not in shown.message
+    both = errors.NetconfError("application", "invalid-value", "bad", path="/t:top/name", others=(told,))
+    shown = found.discreet(both)
+    assert (shown.path, shown.message, shown.others[0].info) == ("/t:top/name", "bad", ())
+
+
+def test_an_action_takes_its_right_and_that_to_read_what_it_is_in(model: Model) -> None:
+    restart = model.node("/hardware-acceleration:acceleration/qat/device/restart")
+    data = {"hardware-acceleration:acceleration": {"qat": {"device": [{"address": "0000:3d:00.0"}]}}}
+    chain, node = [], from_json(model.root, data)
+    while below := [child for child in node.all() if not child.schema.is_leaf]:
+        node = below[0]
+        chain.append(node)
+    where = "/hardware-acceleration:acceleration/qat/device[address='0000:3d:00.0']"
+    other = where.replace("3d", "3e")
+    assert not access(model).may_invoke(restart, chain)
+    assert access(model, rule(f"{where}/restart", "permit", "exec")).may_invoke(restart, chain)
+    assert not access(model, rule(f"{other}/restart", "permit", "exec")).may_invoke(restart, chain)
+    hidden = rule(where, "deny", "read")
+    assert not access(model, hidden, rule(f"{where}/restart", "permit", "exec")).may_invoke(restart, chain)
+
+
+def test_a_user_that_the_machine_does_not_know_is_in_no_group() -> None:
+    assert asyncio.run(groups_of("no-such-user")) == ()
+    assert "root" in asyncio.run(groups_of("root"))
