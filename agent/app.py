@@ -162,7 +162,7 @@ def _services(
     sessions = Sessions(
         limit=settings.limits.sessions, limit_per_user=settings.limits.sessions_per_user, started=_now()
     )
-    modules = list(model.modules.values())
+    modules = list(model.served)
     identifier = library.content_id(modules)
     revision = model.modules["ietf-yang-library"].revision
     announced = capabilities(modules, identifier, revision, _features(settings))

@@ -87,6 +87,7 @@ class CommitEngine:
             if session is not None:
                 self._datastores.check_access("running", session)
                 self._datastores.check_access("candidate", session)
+                self._datastores.check_change(root, session)
             self.committing = session
             try:
                 await _in_thread(self._committer, self._carry_out, root)

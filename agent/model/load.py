@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
     from agent.model.schema import SchemaNode
 
-OWN: Final = ("hardware-acceleration-types", "hardware-acceleration", "accel-agent-deviations", "accel-agent")
+OWN: Final = (
+    "hardware-acceleration-types",
+    "hardware-acceleration",
+    "accel-agent-deviations",
+    "accel-agent",
+    "ietf-netconf-partial-lock",
+)
 ALWAYS: Final = ("candidate", "confirmed-commit", "rollback-on-error", "validate", "xpath")
 STANDARD: Final = (
     "ietf-netconf",
@@ -35,11 +41,14 @@ STANDARD: Final = (
 class Model:
     """Everything that YANG says: modules, the schema tree, validation.
 
-    ``modules`` is by name, submodules included; ``root`` holds the top-level data nodes, rpcs and notifications.
+    ``served`` are all modules and submodules, in every revision, sorted. ``modules`` is by name: the revision that is
+    implemented, or the newest of those that are imported. ``root`` holds the top-level data nodes, rpcs and
+    notifications.
     """
 
-    def __init__(self, modules: dict[str, Module], root: SchemaNode, validator: Validator) -> None:
-        self.modules = modules
+    def __init__(self, served: tuple[Module, ...], root: SchemaNode, validator: Validator) -> None:
+        self.served = served
+        self.modules = modules = by_name(served)
         self.root = root
         self.validator = validator
         self.by_namespace = {m.namespace: m for m in modules.values() if m.belongs_to is None}
@@ -65,21 +74,23 @@ def load(extra: Iterable[Path] = (), *, features: Iterable[str] = ()) -> Model:
     texts = [*(_own_text(name) for name in OWN), *(_read(path) for path in extra)]
     folder = standard_folder()
     search = ":".join([str(folder), *sorted({str(path.resolve().parent) for path in extra})])
-    context, main = _parse(search, texts, chosen)
-    statements = {s.arg: s for s in context.modules.values()}
-    implemented = {*STANDARD, *(m.arg for m in main)}
-    known = dict(texts)
-    modules = {name: _module(statements, name, implemented, known, chosen) for name in sorted(statements)}
-    mains = [s for s in statements.values() if s.keyword == "module"]
-    compiler = Compiler(modules, Identities(mains))
-    root = compiler.root([s for s in mains if s.arg in implemented])
+    context, implemented = _parse(search, texts, chosen)
+    served = _served(context, implemented, dict(texts), chosen)
+    mains = [s for s in context.modules.values() if s.keyword == "module"]
+    compiler = Compiler(by_name(served.values()), Identities(mains))
+    root = compiler.root([s for s in mains if s in implemented])
     beside = [
-        (m.name, m.text)
-        for m in modules.values()
-        if not m.implemented and not Path(statements[m.name].pos.ref).is_relative_to(folder)
+        (f"{m.name}@{m.revision}" if m.revision else m.name, m.text)
+        for s, m in served.items()
+        if not Path(s.pos.ref).is_relative_to(folder)
     ]
     validator = Validator(Sources(str(folder), STANDARD, texts, beside, chosen))
-    return Model(modules, root, validator)
+    return Model(tuple(served.values()), root, validator)
+
+
+def by_name(served: Iterable[Module]) -> dict[str, Module]:
+    """Return modules by name: of several revisions the one that is implemented, else the newest."""
+    return {module.name: module for module in sorted(served, key=lambda m: (m.name, m.implemented, m.revision))}
 
 
 def standard_folder() -> Path:
@@ -111,9 +122,7 @@ def _parse(search: str, texts: list[tuple[str, str]], features: dict[str, tuple[
     repository = pyang.repository.FileRepository(search, use_env=False, no_path_recurse=True)
     context = pyang.context.Context(repository)
     context.features = {name: list(chosen) for name, chosen in features.items()}
-    for name in STANDARD:
-        context.search_module(None, name)
-    main = []
+    implemented = [context.search_module(None, name) for name in STANDARD]
     for file, text in texts:
         try:
             module = context.add_module(file, text)
@@ -123,11 +132,11 @@ def _parse(search: str, texts: list[tuple[str, str]], features: dict[str, tuple[
             raise StartError(f"{_first_error(context) or file + ': no YANG module'}: correct the module")
         if module.keyword == "submodule":
             raise StartError(f"{file}: a submodule of {module.search_one('belongs-to').arg}: name that module's file")
-        main.append(module)
+        implemented.append(module)
     context.validate()
     if fault := _first_error(context):
         raise StartError(f"{fault}: correct the module")
-    return context, main
+    return context, implemented
 
 
 def _first_error(context: Any) -> str | None:  # noqa: ANN401 - pyang has no types
@@ -138,31 +147,50 @@ def _first_error(context: Any) -> str | None:  # noqa: ANN401 - pyang has no typ
     return None
 
 
-def _module(
-    statements: dict[str, Any],
-    name: str,
-    implemented: set[str],
+def _served(
+    context: Any,  # noqa: ANN401 - pyang has no types
+    implemented: list[Any],
     known: dict[str, str],
     chosen: dict[str, tuple[str, ...]],
-) -> Module:
-    statement = statements[name]
-    belongs_to = statement.search_one("belongs-to")
-    owner = statement if belongs_to is None else statements[belongs_to.arg]
-    version = statement.search_one("yang-version")
-    features = chosen.get(name)
-    return Module(
-        name=name,
-        revision=max((r.arg for r in statement.search("revision")), default=""),
-        namespace=owner.search_one("namespace").arg,
-        prefix=owner.search_one("prefix").arg,
-        text=known.get(statement.pos.ref) or _read(Path(statement.pos.ref))[1],
-        implemented=name in implemented,
-        yang_version=version.arg if version is not None else "1",
-        features=tuple(f.arg for f in statement.search("feature") if features is None or f.arg in features),
-        belongs_to=belongs_to.arg if belongs_to is not None else None,
-        submodules=tuple(include.arg for include in statement.search("include")),
-        deviations=tuple(sorted(other for other, s in statements.items() if name in _deviated(s))),
-    )
+) -> dict[Any, Module]:
+    """Return every module and submodule by its statement, sorted by name and revision."""
+    statements = sorted(context.modules.values(), key=lambda s: (s.arg, _revision(s)))
+    owners = {s.arg: s for s in statements if s.keyword == "module"}
+    deviated = {s.arg: _deviated(s) for s in implemented}
+    served = {}
+    for s in statements:
+        belongs_to = s.search_one("belongs-to")
+        owner = s if belongs_to is None else owners[belongs_to.arg]
+        version, features = s.search_one("yang-version"), chosen.get(s.arg)
+        deviations = sorted(name for name, modules in deviated.items() if s in implemented and s.arg in modules)
+        served[s] = Module(
+            name=s.arg,
+            revision=_revision(s),
+            namespace=owner.search_one("namespace").arg,
+            prefix=owner.search_one("prefix").arg,
+            text=known.get(s.pos.ref) or _read(Path(s.pos.ref))[1],
+            implemented=s in implemented,
+            yang_version=version.arg if version is not None else "1",
+            features=tuple(f.arg for f in s.search("feature") if features is None or f.arg in features),
+            belongs_to=belongs_to.arg if belongs_to is not None else None,
+            submodules=tuple(_submodules(s).items()),
+            deviations=tuple(deviations),
+        )
+    return served
+
+
+def _revision(statement: Any) -> str:  # noqa: ANN401 - pyang has no types
+    return max((r.arg for r in statement.search("revision")), default="")
+
+
+def _submodules(statement: Any) -> dict[str, str]:  # noqa: ANN401 - pyang has no types
+    """Return the submodules that a module includes, and those that these include, with their revisions."""
+    found: dict[str, str] = {}
+    for include in statement.search("include"):
+        date = include.search_one("revision-date")
+        submodule = statement.i_ctx.get_module(include.arg, date.arg if date is not None else None)
+        found |= {include.arg: _revision(submodule), **_submodules(submodule)}
+    return found
 
 
 def _deviated(statement: Any) -> set[str]:  # noqa: ANN401 - pyang has no types

@@ -34,7 +34,8 @@ class Module:
     """A module or submodule that the agent serves.
 
     ``revision`` is empty where the text has none. ``implemented`` is False for modules that are only imported
-    (RFC 7950 5.6.5). ``belongs_to`` names a submodule's module, ``deviations`` the modules that deviate this one.
+    (RFC 7950 5.6.5). ``belongs_to`` names a submodule's module, ``submodules`` are (name, revision), ``deviations``
+    the modules that deviate this one.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Module:
     yang_version: str
     features: tuple[str, ...] = ()
     belongs_to: str | None = None
-    submodules: tuple[str, ...] = ()
+    submodules: tuple[tuple[str, str], ...] = ()
     deviations: tuple[str, ...] = ()
 
 

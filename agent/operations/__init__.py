@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent import errors
 from agent.errors import NETCONF, YANG
-from agent.operations import candidate, configure, invoke, retrieve, sessions
+from agent.operations import candidate, configure, invoke, partial, retrieve, sessions
 from agent.operations.request import Request, Services, local_name
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ OPERATIONS: Final[dict[str, Operation]] = {
     f"{{{NETCONF}}}close-session": sessions.close_session,
     f"{{{NETCONF}}}kill-session": sessions.kill_session,
     f"{{{retrieve.MONITORING}}}get-schema": retrieve.get_schema,
+    f"{{{partial.PARTIAL_LOCK}}}partial-lock": partial.lock,
+    f"{{{partial.PARTIAL_LOCK}}}partial-unlock": partial.unlock,
     f"{{{YANG}}}action": invoke.action,
     "{urn:accel-agent:hardware-acceleration}plan": candidate.plan,
     # scrapli's Netconf puts <validate> and what is in it into the capability's namespace.

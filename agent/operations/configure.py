@@ -69,6 +69,8 @@ async def copy_config(request: Request) -> bytes:
     stores.check_access(target, request.session)
     if inline is None:
         mode = text(found.get("with-defaults"), "explicit")
+        # What is tagged as a default is not set where it is copied to (RFC 6243 4.5.2).
+        mode = "explicit" if mode == "report-all-tagged" else mode
         after = completed(request, stores.get(request.datastore(source)), mode)
     else:
         edits = edit.parse(request.services.model, inline, "merge")

@@ -51,26 +51,34 @@ async def get(request: Request) -> bytes:
     """Return running and live state, narrowed to the filter."""
     found = request.parameters("filter", "with-defaults")
     selected = _filters(request, found.get("filter"))
-    running = request.services.datastores.running
-    running = completed(request, running, text(found.get("with-defaults"), "explicit"))
+    mode = text(found.get("with-defaults"), "explicit")
+    running = completed(request, request.services.datastores.running, mode)
+    filters = None if isinstance(selected, Expression) else selected
+    tree = await request.services.operational.get(running, filters)
+    if mode == "trim":
+        tree = completed(request, tree, mode)  # state that has its default is left out as well (RFC 6243 3.2)
     if isinstance(selected, Expression):
-        return await _selected(request, await request.services.operational.get(running, None), selected)
-    return data((await request.services.operational.get(running, selected)).xml())
+        return await _selected(request, tree, selected)
+    return data(tree.xml())
 
 
 def get_schema(request: Request) -> bytes:
-    """Return a module's text as it was loaded."""
+    """Return a module's text as it was loaded. Raises invalid-value, and data-not-unique where several match."""
     found = request.parameters("identifier", "version", "format")
     if "identifier" not in found:
         raise errors.missing_element("identifier")
     name = text(found["identifier"], "")
     version = text(found.get("version"), "")
     _check_format(found.get("format"))
-    module = request.services.model.modules.get(name)
-    if module is None or (version and version != module.revision):
+    matching = [m for m in request.services.model.served if m.name == name and version in {"", m.revision}]
+    if not matching:
         wanted = f"{name}@{version}" if version else name
         raise errors.invalid_value(f"no schema {wanted} is served", type="application")
-    return f'<data xmlns="{MONITORING}">{escape(module.text)}</data>'.encode()
+    if len(matching) > 1:
+        revisions = ", ".join(module.revision for module in matching)
+        message = f"{name} is served in the revisions {revisions}: say which by <version>"
+        raise errors.operation_failed(message, app_tag="data-not-unique")
+    return f'<data xmlns="{MONITORING}">{escape(matching[0].text)}</data>'.encode()
 
 
 def completed(request: Request, tree: Node, mode: str) -> Node:

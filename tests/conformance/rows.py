@@ -340,8 +340,6 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
 _CALL_HOME: Final = "TLS and call home come with a later release: the settings refuse them"
 _ACCESS: Final = "access control (RFC 8341) comes with a later release: who has a session may do everything"
 _EVENTS: Final = "notifications come with a later release: create-subscription is operation-not-supported"
-_PARTIAL: Final = "partial lock (RFC 5717) is not offered: a client locks a whole datastore"
-_ONE_REVISION: Final = "a module is served in one revision: the agent does not start with two of one, so none can match"
 _NMDA: Final = "NMDA comes with a later release: get-data and edit-data are operation-not-supported"
 
 
@@ -352,8 +350,6 @@ def _range(first: int, last: int, reason: str) -> dict[str, str]:
 NOT_YET: Final[dict[str, str]] = {
     **_range(22, 25, _CALL_HOME),
     "C046": _ACCESS,
-    **_range(150, 151, _PARTIAL),
-    "C177": _ONE_REVISION,
     **_range(185, 201, _ACCESS),
     **_range(202, 227, _EVENTS),
     **_range(228, 238, _NMDA),
@@ -365,7 +361,6 @@ NOT_YET: Final[dict[str, str]] = {
     "F97": _ACCESS,
     "F99": _ACCESS,
     "F101": _ACCESS,
-    "F105": _ONE_REVISION,
     "F117": _CALL_HOME,
 }
 """Why a row has no test."""
