@@ -60,8 +60,9 @@ class Compiler:
         self, parent: SchemaNode, statements: Iterable[Statement], *, cases: tuple[tuple[str, str], ...]
     ) -> None:
         for statement in statements:
-            # pyang leaves in what an if-feature takes out of an augment of another module.
-            if hasattr(statement, "i_not_implemented"):
+            # pyang leaves in what an if-feature takes out of an augment of another module, and what a module
+            # adds that is only imported.
+            if hasattr(statement, "i_not_implemented") or not self._is_implemented(statement):
                 continue
             if statement.keyword == "choice":
                 _note_default_case(parent, statement)
@@ -70,6 +71,9 @@ class Compiler:
                     self._add_children(parent, case.i_children, cases=(*cases, chosen))
             elif statement.keyword in _KINDS:
                 self._add(parent, statement, cases)
+
+    def _is_implemented(self, statement: Statement) -> bool:
+        return self._modules[statement.i_module.i_modulename].implemented
 
     def _add(self, parent: SchemaNode, statement: Statement, cases: tuple[tuple[str, str], ...]) -> None:
         module = self._modules[statement.i_module.i_modulename]

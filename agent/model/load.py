@@ -12,14 +12,14 @@ import pyang.error
 import pyang.repository
 
 from agent.model.compile import Compiler, Identities
-from agent.model.schema import Module
+from agent.model.served import describe, read, with_targets
 from agent.model.validate import Sources, Validator
 from agent.settings import StartError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agent.model.schema import SchemaNode
+    from agent.model.schema import Module, SchemaNode
 
 OWN: Final = (
     "hardware-acceleration-types",
@@ -71,11 +71,12 @@ def load(extra: Iterable[Path] = (), *, features: Iterable[str] = ()) -> Model:
     """
     extra = tuple(extra)
     chosen = {"ietf-netconf": tuple(sorted((*ALWAYS, *features)))}
-    texts = [*(_own_text(name) for name in OWN), *(_read(path) for path in extra)]
+    texts = [*(_own_text(name) for name in OWN), *(read(path) for path in extra)]
     folder = standard_folder()
     search = ":".join([str(folder), *sorted({str(path.resolve().parent) for path in extra})])
-    context, implemented = _parse(search, texts, chosen)
-    served = _served(context, implemented, dict(texts), chosen)
+    context, standard, main = _parse(search, texts, chosen)
+    implemented = with_targets(standard, main)
+    served = describe(context, implemented, dict(texts), chosen)
     mains = [s for s in context.modules.values() if s.keyword == "module"]
     compiler = Compiler(by_name(served.values()), Identities(mains))
     root = compiler.root([s for s in mains if s in implemented])
@@ -109,20 +110,13 @@ def _own_text(name: str) -> tuple[str, str]:
     return found[-1], (folder / found[-1]).read_text(encoding="utf-8")
 
 
-def _read(path: Path) -> tuple[str, str]:
-    try:
-        return str(path), path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise StartError(f"{path}: the YANG module can't be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise StartError(f"{path}: the YANG module is not UTF-8 text") from error
-
-
-def _parse(search: str, texts: list[tuple[str, str]], features: dict[str, tuple[str, ...]]) -> tuple[Any, list[Any]]:
+def _parse(search: str, texts: list[tuple[str, str]], features: dict[str, tuple[str, ...]]) -> tuple[Any, ...]:
+    """Return pyang's context, and its statements of the standard modules and of those in ``texts``."""
     repository = pyang.repository.FileRepository(search, use_env=False, no_path_recurse=True)
     context = pyang.context.Context(repository)
     context.features = {name: list(chosen) for name, chosen in features.items()}
-    implemented = [context.search_module(None, name) for name in STANDARD]
+    standard = [context.search_module(None, name) for name in STANDARD]
+    main = []
     for file, text in texts:
         try:
             module = context.add_module(file, text)
@@ -132,11 +126,11 @@ def _parse(search: str, texts: list[tuple[str, str]], features: dict[str, tuple[
             raise StartError(f"{_first_error(context) or file + ': no YANG module'}: correct the module")
         if module.keyword == "submodule":
             raise StartError(f"{file}: a submodule of {module.search_one('belongs-to').arg}: name that module's file")
-        implemented.append(module)
+        main.append(module)
     context.validate()
     if fault := _first_error(context):
         raise StartError(f"{fault}: correct the module")
-    return context, implemented
+    return context, standard, main
 
 
 def _first_error(context: Any) -> str | None:  # noqa: ANN401 - pyang has no types
@@ -145,56 +139,3 @@ def _first_error(context: Any) -> str | None:  # noqa: ANN401 - pyang has no typ
             said = " ".join(pyang.error.err_to_str(tag, arguments).split())
             return f"{position.ref}:{position.line}: {said}"
     return None
-
-
-def _served(
-    context: Any,  # noqa: ANN401 - pyang has no types
-    implemented: list[Any],
-    known: dict[str, str],
-    chosen: dict[str, tuple[str, ...]],
-) -> dict[Any, Module]:
-    """Return every module and submodule by its statement, sorted by name and revision."""
-    statements = sorted(context.modules.values(), key=lambda s: (s.arg, _revision(s)))
-    owners = {s.arg: s for s in statements if s.keyword == "module"}
-    deviated = {s.arg: _deviated(s) for s in implemented}
-    served = {}
-    for s in statements:
-        belongs_to = s.search_one("belongs-to")
-        owner = s if belongs_to is None else owners[belongs_to.arg]
-        version, features = s.search_one("yang-version"), chosen.get(s.arg)
-        deviations = sorted(name for name, modules in deviated.items() if s in implemented and s.arg in modules)
-        served[s] = Module(
-            name=s.arg,
-            revision=_revision(s),
-            namespace=owner.search_one("namespace").arg,
-            prefix=owner.search_one("prefix").arg,
-            text=known.get(s.pos.ref) or _read(Path(s.pos.ref))[1],
-            implemented=s in implemented,
-            yang_version=version.arg if version is not None else "1",
-            features=tuple(f.arg for f in s.search("feature") if features is None or f.arg in features),
-            belongs_to=belongs_to.arg if belongs_to is not None else None,
-            submodules=tuple(_submodules(s).items()),
-            deviations=tuple(deviations),
-        )
-    return served
-
-
-def _revision(statement: Any) -> str:  # noqa: ANN401 - pyang has no types
-    return max((r.arg for r in statement.search("revision")), default="")
-
-
-def _submodules(statement: Any) -> dict[str, str]:  # noqa: ANN401 - pyang has no types
-    """Return the submodules that a module includes, and those that these include, with their revisions."""
-    found: dict[str, str] = {}
-    for include in statement.search("include"):
-        date = include.search_one("revision-date")
-        submodule = statement.i_ctx.get_module(include.arg, date.arg if date is not None else None)
-        found |= {include.arg: _revision(submodule), **_submodules(submodule)}
-    return found
-
-
-def _deviated(statement: Any) -> set[str]:  # noqa: ANN401 - pyang has no types
-    """Return the names of the modules that a module's deviations change."""
-    prefixes = {i.search_one("prefix").arg: i.arg for i in statement.search("import")}
-    targets = [deviation.arg.strip("/").partition(":")[0] for deviation in statement.search("deviation")]
-    return {prefixes[prefix] for prefix in targets if prefix in prefixes}

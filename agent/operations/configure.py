@@ -75,6 +75,8 @@ async def copy_config(request: Request) -> bytes:
     else:
         edits = edit.parse(request.services.model, inline, "merge")
         after = _edited(request, stores.get(target), edits, whole=True)
+    if target == "startup":
+        stores.effective(after)  # the next agent starts with it (RFC 7950 8.3.3)
     await _put(request, target, after)
     return OK
 

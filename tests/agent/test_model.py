@@ -460,3 +460,53 @@ def test_an_expression_that_libyang_quotes_in_the_middle_of_a_character(model: M
     for place in range(1, 40):
         found = model.validator.find(tree, f"/t:top/t:{'n' * place}€€€€€€€[")
         assert set(found) == {"error"}
+
+
+# Modules that are only imported (RFC 7950 5.6.5).
+
+
+def modules_in(folder: Path, **texts: str) -> list[Path]:
+    """Write modules, each in a namespace and with a prefix of its name; return their files."""
+    files = [folder / f"{name}.yang" for name in texts]
+    for file, (name, text) in zip(files, texts.items(), strict=True):
+        file.write_text(f'module {name} {{ yang-version 1.1; namespace "urn:{name}"; prefix {name}; {text} }}')
+    return files
+
+
+IMPORTER = "import b { prefix b; } container ac { leaf n { type b:name; } }"
+
+
+def test_what_an_imported_module_adds_is_not_there(tmp_path: Path) -> None:
+    b = "import c { prefix c; } typedef name { type string; } augment /c:cc { leaf added { type string; } }"
+    c = "container cc { leaf own { type string; } }"
+    a, _b, c_file = modules_in(tmp_path, a=IMPORTER, b=b, c=c)
+    model = load([a, c_file])
+    assert not model.modules["b"].implemented
+    assert [child.name for child in model.node("/c:cc").children.values()] == ["own"]
+
+
+def test_an_imported_module_that_deviates_another_is_refused(tmp_path: Path) -> None:
+    b = "import c { prefix c; } typedef name { type string; } deviation /c:cc/c:own { deviate not-supported; }"
+    a, _b, c_file = modules_in(tmp_path, a=IMPORTER, b=b, c="container cc { leaf own { type string; } }")
+    with pytest.raises(StartError, match=r"b\.yang: the YANG module is only imported, and deviates c: serve it too"):
+        load([a, c_file])
+
+
+@pytest.mark.parametrize(
+    "use",
+    ["augment /b:bc { leaf more { type string; } }", "leaf r { type leafref { path /b:bc/b:own; } }"],
+    ids=["augment", "leafref"],
+)
+def test_a_module_whose_nodes_are_used_is_implemented(tmp_path: Path, use: str) -> None:
+    a, _b = modules_in(tmp_path, a=f"import b {{ prefix b; }} {use}", b="container bc { leaf own { type string; } }")
+    model = load([a])
+    assert model.modules["b"].implemented
+    assert model.node("/b:bc/own")
+    data = model.validator.validate(b'<bc xmlns="urn:b"><own>x</own></bc>')
+    assert data["b:bc"] == {"own": "x"}
+
+
+def test_features_of_a_submodule_are_the_modules(tmp_path: Path) -> None:
+    (tmp_path / "part.yang").write_text("submodule part { yang-version 1.1; belongs-to a { prefix a; } feature f; }")
+    (a,) = modules_in(tmp_path, a="include part; leaf l { if-feature f; type string; }")
+    assert load([a]).modules["a"].features == ("f",)

@@ -273,7 +273,7 @@ TAG = 'xmlns:wd="urn:ietf:params:xml:ns:netconf:default:1.0" wd:default="true"'
 EDITS = [
     Case("C082 the default", change(f"<mtu {TAG}>1500</mtu>"), before="<mtu>1400</mtu><name>n</name>",
          after="<name>n</name>"),
-    Case("C082 another value", change(f"<mtu {TAG}>1400</mtu>"), "application/invalid-value @/t:top/t:mtu"),
+    Case("C082 no default", change(f"<mtu {TAG}>1400</mtu>".replace("true", "false")), after="<mtu>1400</mtu>"),
     Case("C083 create where the default is", change('<mtu nc:operation="create">1500</mtu>'), after="<mtu>1500</mtu>"),
     Case("C083 delete where the default is", change('<mtu nc:operation="delete"/>'),
          "application/data-missing @/t:top/t:mtu", before="<name>n</name>"),

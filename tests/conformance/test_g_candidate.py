@@ -158,6 +158,9 @@ def test_c167_startup_is_what_the_next_agent_begins_with(tmp_path: Path) -> None
         session.ok(copy("candidate", "<startup/>"), COMMIT)
         assert running(session) == "third"
         assert session.outcome(copy("startup", "<startup/>")) == "protocol/invalid-value"
+        invalid = copy("startup", f"<config>{top('<low>5</low><high>1</high>')}</config>")
+        assert session.outcome(invalid) == "application/operation-failed/must-violation @/t:top/t:low"
+        assert session.config(source="startup") == "<top><name>third</name></top>"
         assert session.outcome(edit(top(""), target="startup")) == "protocol/operation-not-supported"
         other = agent.session()
         other.ok(lock("startup"))
