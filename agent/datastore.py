@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from agent import errors
 from agent.partial import PartialLocks
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from agent.partial import PartialLock, Place
     from agent.session import Session
     from agent.tree import Node
-
-_REMEMBERED: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +50,15 @@ class Datastores:
     def effective(self, root: Node) -> dict[str, Any]:
         """Return a tree as RFC 7951 data with defaults. Raises NetconfError where it is not valid YANG data.
 
-        The last few answers are kept: what was validated by edit-config is not validated again by commit.
+        The answer is kept while the tree is a datastore's, or the last one that was asked for: what was validated by
+        edit-config is not validated again by commit, and what was discarded takes no memory.
         """
         for known, data in self._valid:
             if known is root:
                 return data
         data = self._model.validator.validate(root.xml())
-        self._valid = [(root, data), *self._valid[: _REMEMBERED - 1]]
+        current = [self.get(name) for name in self.names]
+        self._valid = [(root, data), *(one for one in self._valid if any(one[0] is tree for tree in current))]
         return data
 
     def moved(self, root: Node) -> None:

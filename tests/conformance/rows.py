@@ -364,3 +364,17 @@ NOT_YET: Final[dict[str, str]] = {
     "F117": _CALL_HOME,
 }
 """Why a row has no test."""
+
+REMARKS: Final[dict[str, str]] = {
+    "C100": (
+        "each error-option is carried out as rollback-on-error, which RFC 6241 leaves to the server's choice of what is "
+        "done before an error; what the schema says is wrong is reported at once, of the rest the first error"
+    ),
+    "C102": (
+        "edit-config on candidate leaves what is still missing (mandatory, min-elements, choices) to validate and "
+        "commit, as C125 and RFC 7950 8.3.3 have it; everything else is tested"
+    ),
+    "C118": "test-then-set is the default, so edit-config is refused already; with `set` it is commit",
+    "C183": "the content-id changes; the notifications are section J's",
+}
+"""What is to be known beside a row's tests."""
