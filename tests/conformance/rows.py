@@ -367,8 +367,8 @@ NOT_YET: Final[dict[str, str]] = {
 
 REMARKS: Final[dict[str, str]] = {
     "C100": (
-        "each error-option is carried out as rollback-on-error, which RFC 6241 leaves to the server's choice of what is "
-        "done before an error; what the schema says is wrong is reported at once, of the rest the first error"
+        "each error-option is carried out as rollback-on-error, as what is done before an error is the server's choice; "
+        "all that the schema says is wrong is reported at once, of the rest the first error"
     ),
     "C102": (
         "edit-config on candidate leaves what is still missing (mandatory, min-elements, choices) to validate and "
