@@ -367,7 +367,7 @@ NOT_YET: Final[dict[str, str]] = {
 
 REMARKS: Final[dict[str, str]] = {
     "C100": (
-        "each error-option is carried out as rollback-on-error, as what is done before an error is the server's choice; "
+        "each error-option is carried out as rollback-on-error, as what is done before one is the server's choice; "
         "all that the schema says is wrong is reported at once, of the rest the first error"
     ),
     "C102": (
