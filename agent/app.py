@@ -226,7 +226,7 @@ def _services(
 
 
 def _modules(model: Model) -> list[Module]:
-    return list(model.modules.values())
+    return list(model.served)
 
 
 def _first(options: Options, model: Model, save: Callable[[Node], None]) -> Node:

@@ -18,6 +18,7 @@ _PROTOCOL: Final = (
     "urn:ietf:params:netconf:capability:confirmed-commit:1.1",
     "urn:ietf:params:netconf:capability:interleave:1.0",
     "urn:ietf:params:netconf:capability:notification:1.0",
+    "urn:ietf:params:netconf:capability:partial-lock:1.0",
     "urn:ietf:params:netconf:capability:rollback-on-error:1.0",
     "urn:ietf:params:netconf:capability:validate:1.0",
     "urn:ietf:params:netconf:capability:validate:1.1",

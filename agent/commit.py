@@ -96,6 +96,7 @@ class CommitEngine:
             if session is not None:
                 self._datastores.check_access("running", session)
                 self._datastores.check_access("candidate", session)
+                self._datastores.check_change(root, session)
             self.committing = session
             before = self._datastores.running
             try:

@@ -124,6 +124,7 @@ class ConfirmedCommits:
             if self._pending is None:
                 raise errors.invalid_value("no confirmed commit is pending")
             self.check(session, persist_id)
+            self._datastores.check_change(self._pending.before, session)
             await self._engine.commit(self._pending.before, restores_for=session)
             await self._disarm()
             self._publish(changes.confirmed_commit("cancel", session))

@@ -43,17 +43,24 @@ def in_use(root: Node, effective: dict[str, Any] | None) -> Node:
 def _trimmed(node: Node) -> Node:
     children: Children = {}
     for schema, child in node.children.items():
-        if isinstance(child, Node):
-            if child.schema.is_leaf:
-                if not (schema.kind == "leaf" and schema.config and (child.value,) == schema.defaults):
-                    children[schema] = child
-                continue
+        if schema.is_leaf:
+            if not _is_default(schema, child):
+                children[schema] = child
+        elif isinstance(child, Node):
             trimmed = _trimmed(child)
             if trimmed.children or schema.presence:
                 children[schema] = trimmed
         else:
-            children[schema] = {k: e if e.schema.is_leaf else _trimmed(e) for k, e in child.items()}
+            children[schema] = {key: _trimmed(entry) for key, entry in child.items()}
     return node.with_children(children)
+
+
+def _is_default(schema: SchemaNode, child: Node | dict[Key, Node]) -> bool:
+    """Whether a leaf, or a leaf-list as a whole, says what its default says (RFC 7950 7.7.2)."""
+    if isinstance(child, Node):
+        return (child.value,) == schema.defaults
+    values = tuple(value for (value,) in child)
+    return values == schema.defaults if schema.user_ordered else sorted(values) == sorted(schema.defaults)
 
 
 def _filled(node: Node, effective: Any, make: _Make) -> Node:  # noqa: ANN401 - RFC 7951 data

@@ -52,9 +52,9 @@ class CloseSession(Exception):  # noqa: N818 - an outcome, not a fault
         self.reason = reason
 
 
-def in_use(message: str) -> NetconfError:
+def in_use(message: str, *, app_tag: str | None = None, path: str | None = None) -> NetconfError:
     """Return: another session holds what the request needs."""
-    return NetconfError("protocol", "in-use", message)
+    return NetconfError("protocol", "in-use", message, app_tag=app_tag, path=path)
 
 
 def invalid_value(

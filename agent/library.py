@@ -20,20 +20,14 @@ def content_id(modules: list[Module]) -> str:
 
 def containers(modules: list[Module], identifier: str, datastores: tuple[str, ...]) -> dict[str, Any]:
     """Return both library containers as RFC 7951 data; ``datastores`` are the conventional ones besides intended."""
-    owned: dict[str, list[dict[str, str]]] = {}
-    for module in modules:
-        if module.belongs_to:
-            owned.setdefault(module.belongs_to, []).append(
-                {"name": module.name} | ({"revision": module.revision} if module.revision else {})
-            )
     mains = [module for module in modules if not module.belongs_to]
     return {
         "ietf-yang-library:yang-library": {
             "module-set": [
                 {
                     "name": "all",
-                    "module": [_entry(m, owned) for m in mains if m.implemented],
-                    "import-only-module": [_import_only(m, owned) for m in mains if not m.implemented],
+                    "module": [_entry(m) for m in mains if m.implemented],
+                    "import-only-module": [_import_only(m) for m in mains if not m.implemented],
                 }
             ],
             "schema": [{"name": "all", "module-set": ["all"]}],
@@ -45,12 +39,12 @@ def containers(modules: list[Module], identifier: str, datastores: tuple[str, ..
         },
         "ietf-yang-library:modules-state": {
             "module-set-id": identifier,
-            "module": [_old_entry(m, owned, {m.name: m.revision for m in mains}) for m in mains],
+            "module": [_old_entry(m, {m.name: m.revision for m in mains if m.implemented}) for m in mains],
         },
     }
 
 
-def _entry(module: Module, owned: dict[str, list[dict[str, str]]]) -> dict[str, Any]:
+def _entry(module: Module) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": module.name, "namespace": module.namespace}
     if module.revision:
         entry["revision"] = module.revision
@@ -58,17 +52,19 @@ def _entry(module: Module, owned: dict[str, list[dict[str, str]]]) -> dict[str, 
         entry["feature"] = list(module.features)
     if module.deviations:
         entry["deviation"] = list(module.deviations)
-    if module.name in owned:
-        entry["submodule"] = owned[module.name]
+    if module.submodules:
+        entry["submodule"] = [
+            {"name": name} | ({"revision": revision} if revision else {}) for name, revision in module.submodules
+        ]
     return entry
 
 
-def _import_only(module: Module, owned: dict[str, list[dict[str, str]]]) -> dict[str, Any]:
-    entry = _entry(module, owned)
+def _import_only(module: Module) -> dict[str, Any]:
+    entry = _entry(module)
     return {k: v for k, v in entry.items() if k not in {"feature", "deviation"}} | {"revision": module.revision}
 
 
-def _old_entry(module: Module, owned: dict[str, list[dict[str, str]]], revisions: dict[str, str]) -> dict[str, Any]:
+def _old_entry(module: Module, revisions: dict[str, str]) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "name": module.name,
         "revision": module.revision,
@@ -79,6 +75,6 @@ def _old_entry(module: Module, owned: dict[str, list[dict[str, str]]], revisions
         entry["feature"] = list(module.features)
     if module.deviations:
         entry["deviation"] = [{"name": name, "revision": revisions[name]} for name in module.deviations]
-    if module.name in owned:
-        entry["submodule"] = [{"revision": "", **submodule} for submodule in owned[module.name]]
+    if module.submodules:
+        entry["submodule"] = [{"name": name, "revision": revision} for name, revision in module.submodules]
     return entry

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from agent.datastore import Datastores
     from agent.model.schema import Module
+    from agent.partial import PartialLock
     from agent.session import Counters, Sessions
     from translators.base import Selection
 
@@ -76,7 +77,19 @@ def _datastore(name: str, datastores: Datastores) -> dict[str, Any]:
     if lock is not None:
         held = {"locked-by-session": lock.session.id, "locked-time": timestamp(lock.since)}
         entry["locks"] = {"global-lock": held}
+    elif name == "running" and (parts := list(datastores.partial)):
+        entry["locks"] = {"partial-lock": [_partial_lock(part) for part in parts]}
     return entry
+
+
+def _partial_lock(lock: PartialLock) -> dict[str, Any]:
+    return {
+        "lock-id": lock.id,
+        "locked-by-session": lock.session.id,
+        "locked-time": timestamp(lock.since),
+        "select": list(dict.fromkeys(lock.select)),
+        "locked-node": lock.paths(),
+    }
 
 
 def _schema(module: Module) -> dict[str, Any]:

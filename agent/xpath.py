@@ -15,7 +15,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from agent import errors
+from agent.errors import NetconfError
 from agent.filter import Filter
+from agent.paths import quoted
 from agent.tree import Children, Key, Node
 
 if TYPE_CHECKING:
@@ -25,9 +27,10 @@ if TYPE_CHECKING:
     from agent.model.schema import SchemaNode
 
 MOST_CHARACTERS: Final = 4096
-_TOKEN: Final = re.compile(
-    r"""'[^']*'|"[^"]*"|(?P<prefix>[A-Za-z_][\w.-]*):(?P<rest>[A-Za-z_*][\w.-]*)(?!\s*\()""", re.ASCII
-)
+_NO_NODE_SET: Final = " is not a node set."
+# A prefix is the client's, and of whatever letters XML has: of all but what ends a name in an expression.
+_NAME: Final = r"""[^\s\d.:/@$|,()\[\]<>=!*+'"-][^\s:/@$|,()\[\]<>=!*+'"]*+"""
+_TOKEN: Final = re.compile(rf"""'[^']*'|"[^"]*"|(?P<prefix>{_NAME}):(?P<rest>\*|{_NAME})(?!\s*\()""")
 _STEP: Final = re.compile(r"/([A-Za-z_][\w.-]*):([A-Za-z_][\w.-]*)((?:\[[^\]]*\])*)", re.ASCII)
 _EQUAL: Final = re.compile(
     r"""\[\s*(?:([A-Za-z_][\w.-]*):)?([A-Za-z_][\w.-]*)\s*=\s*(?:'([^'\]]*)'|"([^"\]]*)")\s*\]""", re.ASCII
@@ -54,6 +57,37 @@ def as_filter(model: Model, expression: str, prefixes: Mapping[str | None, str])
     return _filter(model.root, steps) if steps else None
 
 
+def without_prefixes(expression: str, prefixes: Mapping[str | None, str]) -> str:
+    """Return an expression that selects the same and needs no declarations where it stands."""
+
+    def test(match: re.Match[str]) -> str:
+        if match["prefix"] is None or match["prefix"] not in prefixes:
+            return match[0]
+        space = f"namespace-uri()={quoted(prefixes[match['prefix']])}"
+        return f"*[{space}]" if match["rest"] == "*" else f"*[local-name()='{match['rest']}' and {space}]"
+
+    return _TOKEN.sub(test, expression)
+
+
+def instance(root: Node, path: str) -> list[Node]:
+    """Return the nodes from the top to an instance, by its path as libyang writes it; empty where there is none."""
+    chain: list[Node] = []
+    node, at = root, 0
+    while at < len(path):
+        match = _PATH_STEP.match(path, at)
+        schema = node.schema.member(f"{match[1]}:{match[2]}" if match[1] else match[2]) if match else None
+        child = _instance(node, schema, _PREDICATE.findall(match[3])) if match and schema is not None else None
+        if match is None or child is None:
+            return []
+        chain.append(child)
+        node, at = child, match.end()
+    return chain
+
+
+class UndeclaredError(NetconfError):
+    """An expression has a prefix that is not declared."""
+
+
 class XPath:
     """Evaluates expressions in a worker process; ``seconds`` is all the time that one may take."""
 
@@ -67,16 +101,30 @@ class XPath:
     async def select(self, root: Node, expression: str, prefixes: Mapping[str | None, str]) -> Node:
         """Return the nodes that an expression selects, with their ancestors and keys.
 
-        Raises NetconfError: invalid-value for what is no expression or no node-set, operation-failed when it takes
-        too long.
+        Raises NetconfError as ``paths`` does, but bad-attribute where a prefix is not declared.
+        """
+        try:
+            return _picked(root, await self.paths(root, expression, prefixes))
+        except UndeclaredError as error:
+            raise errors.bad_attribute("select", "filter", error.message) from None
+
+    async def paths(
+        self, root: Node, expression: str, prefixes: Mapping[str | None, str], *, no_node_set: str | None = None
+    ) -> list[str]:
+        """Return the instance paths of what an expression selects, as libyang writes them (see ``instance``).
+
+        Raises NetconfError: invalid-value for what is no expression or, with ``no_node_set`` as app-tag, no node-set;
+        operation-failed when it takes too long.
         """
         if len(expression) > MOST_CHARACTERS:
             raise errors.invalid_value(f"the expression is longer than {MOST_CHARACTERS} characters")
         translated = self._translated(expression, prefixes)
         answer = await self._ask({"expression": translated}, root.xml())
-        if "error" in answer:
-            raise errors.invalid_value(f"select: {answer['error']}")
-        return _picked(root, answer["paths"])
+        if error := answer.get("error"):
+            app_tag = no_node_set if error.endswith(_NO_NODE_SET) else None
+            raise errors.invalid_value(f"select: {error}", app_tag=app_tag)
+        found: list[str] = answer["paths"] if root.children else []  # libyang wants data: it was asked of some other
+        return found
 
     async def holds(self, document: bytes, expression: str, prefixes: Mapping[str | None, str]) -> bool:
         """Return whether an expression is true of a document, or selects something of it.
@@ -149,7 +197,7 @@ class XPath:
             if prefix is None or expression[match.end("prefix") : match.end("prefix") + 2] == "::":
                 return match[0]
             if prefix not in prefixes:
-                raise errors.bad_attribute("select", "filter", f"select: the prefix {prefix} is not declared")
+                raise UndeclaredError("protocol", "invalid-value", f"select: the prefix {prefix} is not declared")
             known = spaces.get(prefixes[prefix])
             return f"{known.name if known is not None else 'no-such-module'}:{match['rest']}"
 
@@ -192,26 +240,12 @@ def _picked(root: Node, paths: Sequence[str]) -> Node:
     picked: dict[int, set[int]] = {}
     whole: set[int] = set()
     for path in paths:
-        chain = _chain(root, path)
+        chain = instance(root, path)
         if chain:
             whole.add(id(chain[-1]))
             for parent, child in zip([root, *chain], chain, strict=False):
                 picked.setdefault(id(parent), set()).add(id(child))
     return _kept(root, picked, whole) or root.with_children({})
-
-
-def _chain(root: Node, path: str) -> list[Node]:
-    """Return the nodes from the top to an instance; empty where the path leads nowhere."""
-    chain: list[Node] = []
-    node = root
-    for match in _PATH_STEP.finditer(path):
-        schema = node.schema.member(f"{match[1]}:{match[2]}" if match[1] else match[2])
-        child = _instance(node, schema, _PREDICATE.findall(match[3])) if schema is not None else None
-        if child is None:
-            return []
-        chain.append(child)
-        node = child
-    return chain
 
 
 def _instance(node: Node, schema: SchemaNode, predicates: Sequence[str]) -> Node | None:

@@ -84,7 +84,7 @@ class _Reader:
         schema = self._schema(element, within, parent)
         attributes = element.keys()
         edit = Edit(schema, _operation(element, parent, inherited) if attributes else inherited, parent)
-        if _DEFAULT in attributes:
+        if _DEFAULT in attributes and element.get(_DEFAULT) not in {"false", "0"}:
             _reset_to_default(element, edit)
         if not schema.config:
             message = f"<{schema.name}> is state and can't be edited"

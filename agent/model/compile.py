@@ -29,7 +29,7 @@ class Identities:
         for module in modules:
             for identity in module.i_identities.values():
                 bases = {_qualified(base.i_identity) for base in identity.search("base")}
-                self._bases[_qualified(identity)] = bases
+                self._bases.setdefault(_qualified(identity), set()).update(bases)  # a module may have revisions
 
     def derived(self, base: str) -> frozenset[str]:
         """Return every identity that is derived from ``base``, directly or not; not ``base`` itself."""
@@ -62,8 +62,9 @@ class Compiler:
         self, parent: SchemaNode, statements: Iterable[Statement], *, cases: tuple[tuple[str, str], ...]
     ) -> None:
         for statement in statements:
-            # pyang leaves in what an if-feature takes out of an augment of another module.
-            if hasattr(statement, "i_not_implemented"):
+            # pyang leaves in what an if-feature takes out of an augment of another module, and what a module
+            # adds that is only imported.
+            if hasattr(statement, "i_not_implemented") or not self._is_implemented(statement):
                 continue
             if statement.keyword == "choice":
                 _note_default_case(parent, statement)
@@ -72,6 +73,9 @@ class Compiler:
                     self._add_children(parent, case.i_children, cases=(*cases, chosen))
             elif statement.keyword in _KINDS:
                 self._add(parent, statement, cases)
+
+    def _is_implemented(self, statement: Statement) -> bool:
+        return self._modules[statement.i_module.i_modulename].implemented
 
     def _add(self, parent: SchemaNode, statement: Statement, cases: tuple[tuple[str, str], ...]) -> None:
         module = self._modules[statement.i_module.i_modulename]
@@ -98,15 +102,26 @@ class Compiler:
         if (type_ := statement.search_one("type")) is not None:
             node.type = self._type(type_, statement)
         if statement.keyword in {"leaf", "leaf-list"}:
-            node.defaults = _canonical(node.type, _defaults(statement), statement.i_module)
+            node.defaults = tuple(self._canonical(node.type, default) for default in _defaults(statement))
             return
         self._add_children(node, getattr(statement, "i_children", ()), cases=())
         keys = getattr(statement, "i_key", None) or ()
         node.keys = tuple(node.children[f"{{{module.namespace}}}{key.arg}"] for key in keys)
         for place, leaf in enumerate(node.keys, -len(node.keys)):
             leaf.index = place
+            leaf.defaults = ()  # a key's, or its type's, is ignored (7.8.2)
         if not node.keys and not node.config:
             node.user_ordered = True
+
+    def _canonical(self, type_: ValueType | None, default: Statement) -> str:
+        """Return a default value in canonical form; prefixes in it are those of the module that it is written in."""
+        if type_ is None:
+            return str(default.arg)
+        origin = default.i_orig_module
+        own = self._modules[origin.i_modulename].namespace
+        imports = origin.search("import")
+        imported = {i.search_one("prefix").arg: self._modules[i.arg].namespace for i in imports}
+        return type_.canonical(default.arg, {None: own, origin.i_prefix: own, **imported})
 
     def _type(self, type_: Statement, leaf: Statement) -> ValueType:
         type_, leaf = _resolved(type_, leaf)
@@ -198,22 +213,14 @@ def _is_conditional(statement: Statement) -> bool:
     return False
 
 
-def _canonical(type_: ValueType | None, defaults: tuple[str, ...], module: Statement) -> tuple[str, ...]:
-    """Return default values in canonical form; prefixes in them are those of the module that has the node."""
-    if type_ is None or not type_.has_prefixes:
-        return tuple(type_.canonical(default, {}) if type_ is not None else default for default in defaults)
-    own = module.search_one("namespace").arg
-    prefixes: dict[str | None, str] = {None: own, module.search_one("prefix").arg: own}
-    for statement in module.search("import"):
-        imported = module.i_ctx.search_module(statement.pos, statement.arg)
-        prefixes[statement.search_one("prefix").arg] = imported.search_one("namespace").arg
-    return tuple(type_.canonical(default, prefixes) for default in defaults)
-
-
-def _defaults(statement: Statement) -> tuple[str, ...]:
-    found = [default.arg for default in statement.search("default")]
+def _defaults(statement: Statement) -> list[Statement]:
+    """Return a leaf's or leaf-list's default, or its type's where it may be absent (RFC 7950 7.6.1, 7.7.2)."""
+    least = statement.search_one("min-elements")
+    if _is(statement, "mandatory", "true") or (least is not None and least.arg != "0"):
+        return []
+    found: list[Statement] = statement.search("default")
     type_ = statement.search_one("type")
     while not found and (typedef := getattr(type_, "i_typedef", None)) is not None:
-        found = [default.arg for default in typedef.search("default")]
+        found = typedef.search("default")
         type_ = typedef.search_one("type")
-    return tuple(found)
+    return found

@@ -12,14 +12,14 @@ import pyang.error
 import pyang.repository
 
 from agent.model.compile import Compiler, Identities
-from agent.model.schema import Module
+from agent.model.served import describe, read, with_targets
 from agent.model.validate import Sources, Validator
 from agent.settings import StartError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agent.model.schema import SchemaNode
+    from agent.model.schema import Module, SchemaNode
 
 OWN: Final = (
     "hardware-acceleration-types",
@@ -29,6 +29,7 @@ OWN: Final = (
     "notifications",
     "nc-notifications",
     "ietf-nmda-compare",
+    "ietf-netconf-partial-lock",
 )
 ALWAYS: Final = ("candidate", "confirmed-commit", "rollback-on-error", "validate", "xpath")
 STANDARD: Final = (
@@ -56,11 +57,14 @@ FEATURES: Final = {
 class Model:
     """Everything that YANG says: modules, the schema tree, validation.
 
-    ``modules`` is by name, submodules included; ``root`` holds the top-level data nodes, rpcs and notifications.
+    ``served`` are all modules and submodules, in every revision, sorted. ``modules`` is by name: the revision that is
+    implemented, or the newest of those that are imported. ``root`` holds the top-level data nodes, rpcs and
+    notifications.
     """
 
-    def __init__(self, modules: dict[str, Module], root: SchemaNode, validator: Validator) -> None:
-        self.modules = modules
+    def __init__(self, served: tuple[Module, ...], root: SchemaNode, validator: Validator) -> None:
+        self.served = served
+        self.modules = modules = by_name(served)
         self.root = root
         self.validator = validator
         self.by_namespace = {m.namespace: m for m in modules.values() if m.belongs_to is None}
@@ -83,24 +87,27 @@ def load(extra: Iterable[Path] = (), *, features: Iterable[str] = ()) -> Model:
     """
     extra = tuple(extra)
     chosen = {"ietf-netconf": tuple(sorted((*ALWAYS, *features))), **FEATURES}
-    texts = [*(_own_text(name) for name in OWN), *(_read(path) for path in extra)]
+    texts = [*(_own_text(name) for name in OWN), *(read(path) for path in extra)]
     folder = standard_folder()
     search = ":".join([str(folder), *sorted({str(path.resolve().parent) for path in extra})])
-    context, main = _parse(search, texts, chosen)
-    statements = {s.arg: s for s in context.modules.values()}
-    implemented = {*STANDARD, *(m.arg for m in main)}
-    known = dict(texts)
-    modules = {name: _module(statements, name, implemented, known, chosen) for name in sorted(statements)}
-    mains = [s for s in statements.values() if s.keyword == "module"]
-    compiler = Compiler(modules, Identities(mains))
-    root = compiler.root([s for s in mains if s.arg in implemented])
+    context, standard, main = _parse(search, texts, chosen)
+    implemented = with_targets(standard, main)
+    served = describe(context, implemented, dict(texts), chosen)
+    mains = [s for s in context.modules.values() if s.keyword == "module"]
+    compiler = Compiler(by_name(served.values()), Identities(mains))
+    root = compiler.root([s for s in mains if s in implemented])
     beside = [
-        (m.name, m.text)
-        for m in modules.values()
-        if not m.implemented and not Path(statements[m.name].pos.ref).is_relative_to(folder)
+        (f"{m.name}@{m.revision}" if m.revision else m.name, m.text)
+        for s, m in served.items()
+        if not Path(s.pos.ref).is_relative_to(folder)
     ]
     validator = Validator(Sources(str(folder), STANDARD, texts, beside, chosen))
-    return Model(modules, root, validator)
+    return Model(tuple(served.values()), root, validator)
+
+
+def by_name(served: Iterable[Module]) -> dict[str, Module]:
+    """Return modules by name: of several revisions the one that is implemented, else the newest."""
+    return {module.name: module for module in sorted(served, key=lambda m: (m.name, m.implemented, m.revision))}
 
 
 def standard_folder() -> Path:
@@ -119,21 +126,12 @@ def _own_text(name: str) -> tuple[str, str]:
     return found[-1], (folder / found[-1]).read_text(encoding="utf-8")
 
 
-def _read(path: Path) -> tuple[str, str]:
-    try:
-        return str(path), path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise StartError(f"{path}: the YANG module can't be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise StartError(f"{path}: the YANG module is not UTF-8 text") from error
-
-
-def _parse(search: str, texts: list[tuple[str, str]], features: dict[str, tuple[str, ...]]) -> tuple[Any, list[Any]]:
+def _parse(search: str, texts: list[tuple[str, str]], features: dict[str, tuple[str, ...]]) -> tuple[Any, ...]:
+    """Return pyang's context, and its statements of the standard modules and of those in ``texts``."""
     repository = pyang.repository.FileRepository(search, use_env=False, no_path_recurse=True)
     context = pyang.context.Context(repository)
     context.features = {name: list(chosen) for name, chosen in features.items()}
-    for name in STANDARD:
-        context.search_module(None, name)
+    standard = [context.search_module(None, name) for name in STANDARD]
     main = []
     for file, text in texts:
         try:
@@ -148,7 +146,7 @@ def _parse(search: str, texts: list[tuple[str, str]], features: dict[str, tuple[
     context.validate()
     if fault := _first_error(context):
         raise StartError(f"{fault}: correct the module")
-    return context, main
+    return context, standard, main
 
 
 def _first_error(context: Any) -> str | None:  # noqa: ANN401 - pyang has no types
@@ -157,37 +155,3 @@ def _first_error(context: Any) -> str | None:  # noqa: ANN401 - pyang has no typ
             said = " ".join(pyang.error.err_to_str(tag, arguments).split())
             return f"{position.ref}:{position.line}: {said}"
     return None
-
-
-def _module(
-    statements: dict[str, Any],
-    name: str,
-    implemented: set[str],
-    known: dict[str, str],
-    chosen: dict[str, tuple[str, ...]],
-) -> Module:
-    statement = statements[name]
-    belongs_to = statement.search_one("belongs-to")
-    owner = statement if belongs_to is None else statements[belongs_to.arg]
-    version = statement.search_one("yang-version")
-    features = chosen.get(name)
-    return Module(
-        name=name,
-        revision=max((r.arg for r in statement.search("revision")), default=""),
-        namespace=owner.search_one("namespace").arg,
-        prefix=owner.search_one("prefix").arg,
-        text=known.get(statement.pos.ref) or _read(Path(statement.pos.ref))[1],
-        implemented=name in implemented,
-        yang_version=version.arg if version is not None else "1",
-        features=tuple(f.arg for f in statement.search("feature") if features is None or f.arg in features),
-        belongs_to=belongs_to.arg if belongs_to is not None else None,
-        submodules=tuple(include.arg for include in statement.search("include")),
-        deviations=tuple(sorted(other for other, s in statements.items() if name in _deviated(s))),
-    )
-
-
-def _deviated(statement: Any) -> set[str]:  # noqa: ANN401 - pyang has no types
-    """Return the names of the modules that a module's deviations change."""
-    prefixes = {i.search_one("prefix").arg: i.arg for i in statement.search("import")}
-    targets = [deviation.arg.strip("/").partition(":")[0] for deviation in statement.search("deviation")]
-    return {prefixes[prefix] for prefix in targets if prefix in prefixes}

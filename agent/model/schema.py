@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
+from xml.sax.saxutils import quoteattr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +35,8 @@ class Module:
     """A module or submodule that the agent serves.
 
     ``revision`` is empty where the text has none. ``implemented`` is False for modules that are only imported
-    (RFC 7950 5.6.5). ``belongs_to`` names a submodule's module, ``deviations`` the modules that deviate this one.
+    (RFC 7950 5.6.5). ``belongs_to`` names a submodule's module, ``submodules`` are (name, revision), ``deviations``
+    the modules that deviate this one.
     """
 
     name: str
@@ -46,7 +48,7 @@ class Module:
     yang_version: str
     features: tuple[str, ...] = ()
     belongs_to: str | None = None
-    submodules: tuple[str, ...] = ()
+    submodules: tuple[tuple[str, str], ...] = ()
     deviations: tuple[str, ...] = ()
 
 
@@ -98,7 +100,7 @@ class SchemaNode:
         self.is_entry = self.kind in {"list", "leaf-list"}
         # What an operation puts out stands in the reply itself, in another namespace (RFC 7950 7.14.4, 7.15.2).
         declared = not inherits or (self.parent is not None and self.parent.kind == "output")
-        namespace = f' xmlns="{self.module.namespace}"' if declared else ""
+        namespace = f" xmlns={quoteattr(self.module.namespace)}" if declared else ""
         self.open_tag = f"<{self.name}{namespace}>".encode()
         self.close_tag = f"</{self.name}>".encode()
 

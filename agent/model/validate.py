@@ -30,7 +30,8 @@ class Sources:
     """What a validator is made of.
 
     ``folder`` holds the standard modules, of which those in ``standard`` are implemented. ``texts`` are further modules
-    to implement, (file, text); ``beside`` what these import or include, (name, text). ``features`` are by module.
+    to implement, (file, text), in any order; ``beside`` are these and what they import or include, (name@revision,
+    text). ``features`` are by module.
     """
 
     folder: str

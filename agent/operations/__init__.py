@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
+import functools
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent import errors
 from agent.errors import NETCONF, YANG, NetconfError
-from agent.operations import candidate, compare, configure, invoke, nmda, retrieve, sessions, subscribe, subscriptions
+from agent.operations import (
+    candidate,
+    compare,
+    configure,
+    invoke,
+    nmda,
+    partial,
+    retrieve,
+    sessions,
+    subscribe,
+    subscriptions,
+)
 from agent.operations.request import NMDA, Request, Services, local_name
 from agent.streams.event import NAMESPACE as NOTIFICATION
 from agent.subscriptions.reasons import PUSH, SUBSCRIBED
@@ -48,6 +59,8 @@ OPERATIONS: Final[dict[str, Operation]] = {
     f"{{{SUBSCRIBED}}}kill-subscription": subscriptions.kill,
     f"{{{PUSH}}}resync-subscription": subscriptions.resync,
     f"{{{compare.NAMESPACE}}}compare": compare.compare,
+    f"{{{partial.PARTIAL_LOCK}}}partial-lock": partial.lock,
+    f"{{{partial.PARTIAL_LOCK}}}partial-unlock": partial.unlock,
     f"{{{YANG}}}action": invoke.action,
     "{urn:accel-agent:hardware-acceleration}plan": candidate.plan,
     **dict.fromkeys(_LENIENT, candidate.validate),
@@ -75,7 +88,7 @@ def find(request: Request) -> Operation:
     operation = OPERATIONS.get(tag if tag.startswith("{") else f"{{{NETCONF}}}{tag}")
     if operation is None:
         raise _unknown(request)
-    return operation if access.unrestricted else partial(_discreet, operation)
+    return operation if access.unrestricted else functools.partial(_discreet, operation)
 
 
 def _discreet(operation: Operation, request: Request) -> bytes | Awaitable[bytes]:

@@ -75,6 +75,9 @@ async def copy_config(request: Request) -> bytes:
     stores.check_access(target, request.session)
     if inline is None:
         mode = text(found.get("with-defaults"), "explicit")
+        mode = text(found.get("with-defaults"), "explicit")
+        # What is tagged as a default is not set where it is copied to (RFC 6243 4.5.2).
+        mode = "explicit" if mode == "report-all-tagged" else mode
         name = request.datastore(source)
         after = completed(request, stores.get(name), mode)
         if (name, target) != ("running", "startup"):  # which only takes the right to call copy-config (RFC 8341 3.2.7)
@@ -83,6 +86,8 @@ async def copy_config(request: Request) -> bytes:
     else:
         edits = edit.parse(request.services.model, inline, "merge")
         after = _edited(request, stores.get(target), edits, whole=True)
+    if target == "startup":
+        stores.effective(after)  # the next agent starts with it (RFC 7950 8.3.3)
     await _put(request, target, after)
     return OK
 

@@ -52,28 +52,39 @@ async def get(request: Request) -> bytes:
     """Return running and live state, narrowed to the filter."""
     found = request.parameters("filter", "with-defaults")
     selected = wanted(request, found.get("filter"))
-    running = request.services.datastores.running
-    running = completed(request, running, text(found.get("with-defaults"), "explicit"))
-    operational, access = request.services.operational, request.access
+    mode = text(found.get("with-defaults"), "explicit")
+    running = completed(request, request.services.datastores.running, mode)
+    filters = None if isinstance(selected, Expression) else selected
+    tree = await request.services.operational.get(running, filters, request.access)
+    if mode == "trim":
+        tree = completed(request, tree, mode)  # state that has its default is left out as well (RFC 6243 3.2)
     if isinstance(selected, Expression):
-        return await _selected(request, await operational.get(running, None, access), selected)
-    return data((await operational.get(running, selected, access)).xml())
+        return await _selected(request, tree, selected)
+    return data(tree.xml())
 
 
 def get_schema(request: Request) -> bytes:
-    """Return a module's text as it was loaded."""
+    """Return a module's text as it was loaded. Raises invalid-value, and data-not-unique where several match."""
     found = request.parameters("identifier", "version", "format")
     if "identifier" not in found:
         raise errors.missing_element("identifier")
     name = text(found["identifier"], "")
     version = text(found.get("version"), "")
     _check_format(found.get("format"))
-    module = request.services.model.modules.get(name)
     # What can't be seen in the list of schemas does not exist.
-    if module is None or version not in {"", module.revision} or not request.access.may_see(schema_path(module)):
+    matching = [
+        module
+        for module in request.services.model.served
+        if module.name == name and version in {"", module.revision} and request.access.may_see(schema_path(module))
+    ]
+    if not matching:
         what = f"{name}@{version}" if version else name
         raise errors.invalid_value(f"no schema {what} is served", type="application")
-    return f'<data xmlns="{MONITORING}">{escape(module.text)}</data>'.encode()
+    if len(matching) > 1:
+        revisions = ", ".join(module.revision for module in matching)
+        message = f"{name} is served in the revisions {revisions}: say which by <version>"
+        raise errors.operation_failed(message, app_tag="data-not-unique")
+    return f'<data xmlns="{MONITORING}">{escape(matching[0].text)}</data>'.encode()
 
 
 def completed(request: Request, tree: Node, mode: str) -> Node:

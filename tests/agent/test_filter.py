@@ -8,6 +8,7 @@ import pytest
 from lxml import etree
 
 from agent import filter as subtree
+from agent.errors import NetconfError
 from agent.tree import Node, from_json
 from translators.base import ALL
 
@@ -243,3 +244,30 @@ def test_entries_are_found_by_key(model: Model, monkeypatch: pytest.MonkeyPatch)
     tags = "".join(f"<tag>{number}</tag>" for number in range(200)) + "<name/>"
     assert selected(model, tags, data).count("<tag>") == 200
     assert looked == [1] * 201
+
+
+@pytest.mark.parametrize(("alternatives", "answered"), [(4, True), (5, False), (1, True)])
+def test_comparisons_are_bounded(
+    model: Model, monkeypatch: pytest.MonkeyPatch, alternatives: int, answered: bool
+) -> None:
+    """What is over the bound is refused before any entry is looked at; one filter alone always goes."""
+    monkeypatch.setattr(subtree, "MOST_COMPARISONS", 400 if alternatives > 1 else 1)
+    looked: list[Node] = []
+    original = subtree._select
+
+    def counted(node: Node, filters: Any) -> Node | None:
+        looked.append(node)
+        return original(node, filters)
+
+    monkeypatch.setattr(subtree, "_select", counted)
+    data = {"item": [{"id": str(number), "v": number} for number in range(100)]}
+    config = "".join(f"<item><v>{number}</v></item>" for number in range(alternatives))
+    if answered:
+        assert selected(model, config, data).count("<item>") == alternatives
+        assert len(looked) == 1 + 100
+        return
+    with pytest.raises(NetconfError) as caught:
+        selected(model, config, data)
+    assert (caught.value.type, caught.value.tag) == ("protocol", "resource-denied")
+    assert "5 alternatives without keys for a list of 100 entries" in caught.value.message
+    assert len(looked) == 1

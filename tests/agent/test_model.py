@@ -104,7 +104,7 @@ def test_a_submodule_is_part_of_its_module_and_listed_by_itself(tmp_path: Path) 
     submodule = loaded.modules["x-part"]
     assert (submodule.belongs_to, submodule.namespace, submodule.revision) == ("x", "urn:example:x", "")
     assert submodule.text == part
-    assert loaded.modules["x"].submodules == ("x-part",)
+    assert loaded.modules["x"].submodules == (("x-part", ""),)
     assert loaded.by_namespace["urn:example:x"].name == "x"
     root = from_json(loaded.root, {"x:inside": "1", "x:id": "x:in-part"})
     assert root.xml() == (
@@ -113,12 +113,79 @@ def test_a_submodule_is_part_of_its_module_and_listed_by_itself(tmp_path: Path) 
     assert loaded.validator.validate(root.xml())["x:id"] == "in-part"
 
 
+def test_a_module_may_be_imported_in_several_revisions(tmp_path: Path) -> None:
+    """RFC 7950 5.1.1, 5.6.5: each importer gets what its revision defines; one at most is implemented."""
+    for year, characters, default in (("2020", "a-z", "x"), ("2021", "0-9", "7")):
+        head = f'module lent {{ namespace "urn:example:lent"; prefix l; include part {{ revision-date {year}-01-01; }}'
+        write(tmp_path, f"lent@{year}-01-01", f"{head} revision {year}-01-01; }}\n")
+        typedef = f'typedef word {{ type string {{ pattern "[{characters}]+"; }} default "{default}"; }}'
+        head = f"submodule part {{ belongs-to lent {{ prefix l; }} revision {year}-01-01;"
+        write(tmp_path, f"part@{year}-01-01", f"{head} {typedef} }}\n")
+    users = []
+    for name, year in (("old", "2020"), ("new", "2021")):
+        head = f'module {name} {{ namespace "urn:example:{name}"; prefix u; import lent {{ prefix l; '
+        text = f"{head} revision-date {year}-01-01; }} leaf {name} {{ type l:word; }} }}\n"
+        users.append(write(tmp_path, name, text))
+    for more in ((), (tmp_path / "lent@2020-01-01.yang",)):
+        loaded = load([*users, *more])
+        revisions = ["2020-01-01", "2021-01-01"]
+        lent = [module for module in loaded.served if module.name == "lent"]
+        assert [(m.revision, m.implemented, m.submodules) for m in lent] == [
+            (revision, bool(more) and revision == revisions[0], (("part", revision),)) for revision in revisions
+        ]
+        assert [m.revision for m in loaded.served if m.name == "part"] == revisions
+        assert loaded.modules["lent"].revision == revisions[0 if more else 1]
+        assert (loaded.node("/old:old").defaults, loaded.node("/new:new").defaults) == (("x",), ("7",))
+        found = loaded.validator.validate(b"")
+        assert (found["old:old"], found["new:new"]) == ("x", "7")
+        for config in (b'<old xmlns="urn:example:old">7</old>', b'<new xmlns="urn:example:new">x</new>'):
+            with pytest.raises(NetconfError, match="Unsatisfied pattern"):
+                loaded.validator.validate(config)
+
+
+def test_modules_may_be_named_in_any_order() -> None:
+    loaded = load([MODULES / "u.yang", MODULES / "t.yang"])
+    config = b'<types xmlns="urn:example:u"><featured>x</featured></types>'
+    assert loaded.validator.validate(config)["u:types"]["featured"] == "x"
+
+
 def test_the_features_of_further_modules_are_there(wide: Model) -> None:
     """To pyang and libyang alike: what is announced is what is taken."""
     assert wide.modules["u"].features == ("spare",)
     config = etree.fromstring('<config><types xmlns="urn:example:u"><featured>x</featured></types></config>')
     root = edit.apply(Node(wide.root), edit.parse(wide, config, "merge"))
     assert wide.validator.validate(root.xml())["u:types"]["featured"] == "x"
+
+
+def test_a_default_has_the_prefixes_of_the_module_that_it_is_written_in(tmp_path: Path) -> None:
+    """Of a typedef's and a grouping's, wherever they are used (RFC 7950 7.13, 9.10.5)."""
+    lender = """module lender {
+  yang-version 1.1;
+  namespace "urn:example:lender";
+  prefix l;
+  identity any;
+  identity one { base any; }
+  typedef marked { type identityref { base any; } default l:one; }
+  typedef plain { type identityref { base any; } default one; }
+  grouping both { leaf grouped { type identityref { base any; } default one; } }
+}
+"""
+    text = f"""{HEAD}
+  import lender {{ prefix lent; }}
+  identity own {{ base lent:any; }}
+  leaf marked {{ type lent:marked; }}
+  leaf plain {{ type lent:plain; }}
+  uses lent:both;
+  leaf written-here {{ type identityref {{ base lent:any; }} default own; }}
+}}
+"""
+    loaded = load([write(tmp_path, "lender", lender), write(tmp_path, "x", text)])
+    assert {name: loaded.node(f"/x:{name}").defaults for name in ("marked", "plain", "grouped", "written-here")} == {
+        "marked": ("lender:one",),
+        "plain": ("lender:one",),
+        "grouped": ("lender:one",),
+        "written-here": ("x:own",),
+    }
 
 
 def test_a_deviation_takes_a_node_away(tmp_path: Path) -> None:
@@ -393,3 +460,53 @@ def test_an_expression_that_libyang_quotes_in_the_middle_of_a_character(model: M
     for place in range(1, 40):
         found = model.validator.find(tree, f"/t:top/t:{'n' * place}€€€€€€€[")
         assert set(found) == {"error"}
+
+
+# Modules that are only imported (RFC 7950 5.6.5).
+
+
+def modules_in(folder: Path, **texts: str) -> list[Path]:
+    """Write modules, each in a namespace and with a prefix of its name; return their files."""
+    files = [folder / f"{name}.yang" for name in texts]
+    for file, (name, text) in zip(files, texts.items(), strict=True):
+        file.write_text(f'module {name} {{ yang-version 1.1; namespace "urn:{name}"; prefix {name}; {text} }}')
+    return files
+
+
+IMPORTER = "import b { prefix b; } container ac { leaf n { type b:name; } }"
+
+
+def test_what_an_imported_module_adds_is_not_there(tmp_path: Path) -> None:
+    b = "import c { prefix c; } typedef name { type string; } augment /c:cc { leaf added { type string; } }"
+    c = "container cc { leaf own { type string; } }"
+    a, _b, c_file = modules_in(tmp_path, a=IMPORTER, b=b, c=c)
+    model = load([a, c_file])
+    assert not model.modules["b"].implemented
+    assert [child.name for child in model.node("/c:cc").children.values()] == ["own"]
+
+
+def test_an_imported_module_that_deviates_another_is_refused(tmp_path: Path) -> None:
+    b = "import c { prefix c; } typedef name { type string; } deviation /c:cc/c:own { deviate not-supported; }"
+    a, _b, c_file = modules_in(tmp_path, a=IMPORTER, b=b, c="container cc { leaf own { type string; } }")
+    with pytest.raises(StartError, match=r"b\.yang: the YANG module is only imported, and deviates c: serve it too"):
+        load([a, c_file])
+
+
+@pytest.mark.parametrize(
+    "use",
+    ["augment /b:bc { leaf more { type string; } }", "leaf r { type leafref { path /b:bc/b:own; } }"],
+    ids=["augment", "leafref"],
+)
+def test_a_module_whose_nodes_are_used_is_implemented(tmp_path: Path, use: str) -> None:
+    a, _b = modules_in(tmp_path, a=f"import b {{ prefix b; }} {use}", b="container bc { leaf own { type string; } }")
+    model = load([a])
+    assert model.modules["b"].implemented
+    assert model.node("/b:bc/own").kind == "leaf"
+    data = model.validator.validate(b'<bc xmlns="urn:b"><own>x</own></bc>')
+    assert data["b:bc"] == {"own": "x"}
+
+
+def test_features_of_a_submodule_are_the_modules(tmp_path: Path) -> None:
+    (tmp_path / "part.yang").write_text("submodule part { yang-version 1.1; belongs-to a { prefix a; } feature f; }")
+    (a,) = modules_in(tmp_path, a="include part; leaf l { if-feature f; type string; }")
+    assert load([a]).modules["a"].features == ("f",)

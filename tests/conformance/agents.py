@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MODULES = Path(__file__).parent / "modules"
 E_MODULE, F_MODULE = MODULES / "e.yang", MODULES / "f.yang"
+OLDER, NEWER = MODULES / "older.yang", MODULES / "newer.yang"
+SHARED = (MODULES / "shared@2020-01-01.yang", MODULES / "shared@2021-01-01.yang")
 EMPTY = f"<copy-config><target><candidate/></target><source><config>{OPEN}</config></source></copy-config>"
 CLOSE = "<close-session/>"
 

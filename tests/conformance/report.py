@@ -9,7 +9,7 @@ import re
 from itertools import groupby
 from pathlib import Path
 
-from tests.conformance.rows import NOT_YET, ROWS, SECTIONS
+from tests.conformance.rows import NOT_YET, REMARKS, ROWS, SECTIONS
 
 FOLDER = Path(__file__).parent
 DOCUMENT = FOLDER.parents[1] / "docs/conformance.md"
@@ -63,7 +63,8 @@ def _section(row: str) -> str:
 
 def _line(row: str, shown: list[str] | None) -> str:
     rfc, asked = ROWS[row]
-    return f"| {row} | {rfc} | {asked} | {', '.join(shown) if shown else NOT_YET.get(row, '')} |"
+    found = ", ".join(shown) if shown else NOT_YET.get(row, "")
+    return f"| {row} | {rfc} | {asked} | {'; '.join(filter(None, (found, REMARKS.get(row))))} |"
 
 
 if __name__ == "__main__":

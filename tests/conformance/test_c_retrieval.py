@@ -247,6 +247,23 @@ def test_c077_no_parent_is_there(session: Session) -> None:
     assert "<pres/>" in session.data(shown("report-all"))
 
 
+def test_c078_state_that_has_its_default_is_left_out_too(session: Session) -> None:
+    wanted = f'<netconf-state xmlns="{MONITORING}"><sessions><session><session-id>{session.id}</session-id>%s</session>'
+    wanted = f"<filter>{wanted}</sessions></netconf-state></filter>"
+    trim = f'<with-defaults xmlns="{WITH_DEFAULTS}">trim</with-defaults>'
+    for leafs, explicit, trimmed in (
+        ("<in-bad-rpcs/>", ["session-id", "in-bad-rpcs"], ["session-id"]),
+        ("<in-rpcs/>", ["session-id", "in-rpcs"], ["session-id", "in-rpcs"]),
+    ):
+        for more, names in (("", explicit), (trim, trimmed)):
+            reply = session.ask(f"<get>{wanted % leafs}{more}</get>")
+            (found,) = reply.iter(f"{{{MONITORING}}}session")
+            assert [etree.QName(leaf).localname for leaf in found] == names
+    by_path = f'<filter type="xpath" xmlns:m="{MONITORING}" select="//m:session/m:in-bad-rpcs[. = 0]"/>'
+    assert list(session.ask(f"<get>{by_path}</get>")[0].iter(f"{{{MONITORING}}}in-bad-rpcs"))
+    assert len(session.ask(f"<get>{by_path}{trim}</get>")[0]) == 0
+
+
 def test_c080_the_tag_is_in_its_namespace(session: Session) -> None:
     tagged = session.ask(shown("report-all-tagged", top("<mtu/>")))[0][0][0]
     assert dict(tagged.attrib.items()) == {"{urn:ietf:params:xml:ns:netconf:default:1.0}default": "true"}
@@ -256,7 +273,7 @@ TAG = 'xmlns:wd="urn:ietf:params:xml:ns:netconf:default:1.0" wd:default="true"'
 EDITS = [
     Case("C082 the default", change(f"<mtu {TAG}>1500</mtu>"), before="<mtu>1400</mtu><name>n</name>",
          after="<name>n</name>"),
-    Case("C082 another value", change(f"<mtu {TAG}>1400</mtu>"), "application/invalid-value @/t:top/t:mtu"),
+    Case("C082 no default", change(f"<mtu {TAG}>1400</mtu>".replace("true", "false")), after="<mtu>1400</mtu>"),
     Case("C083 create where the default is", change('<mtu nc:operation="create">1500</mtu>'), after="<mtu>1500</mtu>"),
     Case("C083 delete where the default is", change('<mtu nc:operation="delete"/>'),
          "application/data-missing @/t:top/t:mtu", before="<name>n</name>"),

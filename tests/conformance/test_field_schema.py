@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from lxml import etree
 
-from tests.conformance.agents import E_MODULE, F_MODULE, MODULES, Agent, serving
+from tests.conformance.agents import E_MODULE, F_MODULE, MODULES, NEWER, OLDER, SHARED, Agent, serving
 from tests.conformance.memory import memory
 from tests.conformance.session import Session, chunked, edit, rpc, top
 from tests.system.client import MONITORING
@@ -15,6 +15,7 @@ from tests.system.gateway import T_MODULE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 M = f"{{{MONITORING}}}"
 COMMIT = "<commit/>"
@@ -190,6 +191,20 @@ def test_f103_submodules_are_listed_and_served(session: Session) -> None:
     for version in ("", "<version/>", "<version>2026-11-29</version>"):
         (data,) = session.ask(f'<get-schema xmlns="{MONITORING}"><identifier>e-part</identifier>{version}</get-schema>')
         assert data.text == (MODULES / "e-part.yang").read_text()
+
+
+def test_f105_each_of_two_revisions_is_itself(tmp_path: Path) -> None:
+    with serving(tmp_path / "g", OLDER, NEWER) as served:
+        session = served.session()
+        wanted = f'<get-schema xmlns="{MONITORING}"><identifier>shared</identifier>'
+        assert session.outcome(f"{wanted}</get-schema>") == "application/operation-failed/data-not-unique"
+        for path in SHARED:
+            (data,) = session.ask(f"{wanted}<version>{path.stem.partition('@')[2]}</version></get-schema>")
+            assert data.text == path.read_text()
+        for name, right, wrong, leaf in (("older", "abc", "123", "letters"), ("newer", "123", "abc", "digits")):
+            config = f'<{name} xmlns="urn:example:{name}"><word>%s</word><{leaf}>{right}</{leaf}></{name}>'
+            session.ok(edit(config % right), COMMIT)
+            assert session.outcome(edit(config % wrong)) == f"application/invalid-value @/{name}:{name}/{name}:word"
 
 
 def test_f107_a_schema_is_escaped_once(session: Session) -> None:

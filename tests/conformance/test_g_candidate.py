@@ -129,6 +129,16 @@ def test_c167_copy_config_replaces_all_of_candidate(session: Session) -> None:
     assert session.outcome("<copy-config><target><candidate/></target></copy-config>") == missing
 
 
+def test_c167_defaults_are_copied_only_where_they_are_asked_for_as_values(session: Session) -> None:
+    session.ok(edit(top("<name>old</name>")), COMMIT)
+    mode = '<with-defaults xmlns="urn:ietf:params:xml:ns:yang:ietf-netconf-with-defaults">{}</with-defaults>'
+    request = copy("candidate", "<running/>")
+    session.ok(request.replace("</copy-config>", mode.format("report-all-tagged") + "</copy-config>"))
+    assert session.config() == "<top><name>old</name></top>"
+    session.ok(request.replace("</copy-config>", mode.format("report-all") + "</copy-config>"))
+    assert "<mtu>1500</mtu>" in session.config()
+
+
 def test_c167_startup_is_what_the_next_agent_begins_with(tmp_path: Path) -> None:
     with serving(tmp_path / "g", settings=STARTUP) as agent:
         session = agent.session()
@@ -148,6 +158,9 @@ def test_c167_startup_is_what_the_next_agent_begins_with(tmp_path: Path) -> None
         session.ok(copy("candidate", "<startup/>"), COMMIT)
         assert running(session) == "third"
         assert session.outcome(copy("startup", "<startup/>")) == "protocol/invalid-value"
+        invalid = copy("startup", f"<config>{top('<low>5</low><high>1</high>')}</config>")
+        assert session.outcome(invalid) == "application/operation-failed/must-violation @/t:top/t:low"
+        assert session.config(source="startup") == "<top><name>third</name></top>"
         assert session.outcome(edit(top(""), target="startup")) == "protocol/operation-not-supported"
         other = agent.session()
         other.ok(lock("startup"))

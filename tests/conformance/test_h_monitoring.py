@@ -12,7 +12,20 @@ from lxml import etree
 
 from agent.model.load import load
 from agent.settings import StartError
-from tests.conformance.agents import E_MODULE, F_MODULE, MODULES, Agent, live, lock, serving, unlock, until
+from tests.conformance.agents import (
+    E_MODULE,
+    F_MODULE,
+    MODULES,
+    NEWER,
+    OLDER,
+    SHARED,
+    Agent,
+    live,
+    lock,
+    serving,
+    unlock,
+    until,
+)
 from tests.conformance.session import N, Session, edit, top
 from tests.system.client import MONITORING
 from tests.system.gateway import T_MODULE
@@ -211,6 +224,37 @@ def test_c176_a_schema_needs_its_name(session: Session) -> None:
     assert outcome == "protocol/missing-element {bad-element=identifier}"
 
 
+@pytest.fixture(scope="module")
+def revisions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    """Return an agent with two modules, which import a third one in different revisions."""
+    with serving(tmp_path_factory.mktemp("revisions"), OLDER, NEWER) as served:
+        yield served
+
+
+def test_c177_a_schema_in_two_revisions_needs_its_version(revisions: Agent) -> None:
+    session = revisions.session()
+    for more in ("", "<version/>", "<format>yang</format>"):
+        assert session.outcome(get_schema("shared", more)) == "application/operation-failed/data-not-unique"
+    for path in SHARED:
+        version = path.stem.partition("@")[2]
+        assert text(session, "shared", f"<version>{version}</version>").encode() == path.read_bytes()
+    assert session.outcome(get_schema("shared", "<version>2022-01-01</version>")) == "application/invalid-value"
+
+
+def test_two_revisions_are_listed_wherever_modules_are(revisions: Agent) -> None:
+    session = revisions.session()
+    both = ["2020-01-01", "2021-01-01"]
+    assert [one["version"] for one in schemas(session) if one["identifier"] == "shared"] == both
+    new, old = library(session)
+    listed = [e for e in new.iter(f"{L}import-only-module") if e.findtext(f"{L}name") == "shared"]
+    assert [e.findtext(f"{L}revision") for e in listed] == both
+    legacy = [e for e in old.iterfind(f"{L}module") if e.findtext(f"{L}name") == "shared"]
+    assert [e.findtext(f"{L}revision") for e in legacy] == both
+    assert {e.findtext(f"{L}conformance-type") for e in legacy} == {"import"}
+    offered = [uri for uri in hello(session) if uri.startswith("urn:example:")]
+    assert offered == [f"urn:example:{name}?module={name}&revision=2026-11-30" for name in ("newer", "older")]
+
+
 def test_c178_the_version_may_be_left_out(session: Session) -> None:
     for identifier, path in (("t", T_MODULE), ("f", F_MODULE), ("e-part", MODULES / "e-part.yang")):
         for more in ("", "<version/>", "<version></version>"):
@@ -315,7 +359,7 @@ def test_with_startup_all_tell_of_it(tmp_path: Path) -> None:
         )
 
 
-def test_a_module_is_not_served_in_two_revisions(tmp_path: Path) -> None:
+def test_a_module_is_not_implemented_in_two_revisions(tmp_path: Path) -> None:
     paths = []
     for revision in ("2025-01-01", "2026-01-01"):
         paths.append(tmp_path / revision / "twice.yang")

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from translators.base import Step
     from translators.host import Host
 
+DEV_CFG = "/sys/kernel/debug/qat_c3xxx_0000:01:00.0/dev_cfg"
+
 
 def failing(host: RecordedHost, program: str, verb: str, status: int, output: str, times: int = 99) -> None:
     behave = host.programs[program]
@@ -136,6 +138,32 @@ def test_a_restart_that_only_says_so(gateway: MakeGateway, commit_plan: CommitPl
         apply(commit_plan(host, ON, on(C3, services="dc")), host)
     assert unwind(caught.value.undo, host) == ()
     assert snapshot(host) == former
+
+
+def test_a_driver_with_fewer_instances_than_configured_is_undone(
+    gateway: MakeGateway, commit_plan: CommitPlan, snapshot: Snapshot
+) -> None:
+    """The device is up with the services that it should have, and dev_cfg says how many instances came of it."""
+    host = started(gateway(C3))
+    behave = host.programs[QAT_SERVICE]
+
+    def short(machine: RecordedHost, argv: tuple[str, ...]) -> tuple[int, str]:
+        answer = behave(machine, argv)
+        shown = machine.files[DEV_CFG]
+        assert isinstance(shown, bytes)
+        machine.files[DEV_CFG] = shown.replace(b"NumberCyInstances = 4", b"NumberCyInstances = 3")
+        return answer
+
+    host.programs[QAT_SERVICE] = short
+    former = snapshot(host)
+    plan = commit_plan(host, ON, on(C3, section=[{"name": "KERNEL", "cy-instances": 4}]))
+    with pytest.raises(PlanFailedError, match=r"does not have the settings of /etc/c3xxx_dev0\.conf") as caught:
+        apply(plan, host)
+    assert unwind(caught.value.undo, host) == ()
+    assert snapshot(host) == former
+    host.programs[QAT_SERVICE] = behave
+    apply(plan, host)
+    assert b"NumberCyInstances = 4" in bytes(host.files[DEV_CFG])  # type: ignore[arg-type]
 
 
 def test_a_restart_that_leaves_the_device_down_is_undone(

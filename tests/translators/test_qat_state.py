@@ -216,6 +216,14 @@ def test_assigned_unbound_and_absent_devices(gateway: MakeGateway) -> None:
     ]
 
 
+def test_a_device_that_is_up_is_up_without_a_driver_link(gateway: MakeGateway) -> None:
+    """What the driver itself shows of a device says more than a link that sysfs lacks."""
+    host = started(gateway, PF, bound=False)
+    reading = QatTranslator().operational(host, selection("device", "oper-status", "status-reason", "driver"), ON)
+    assert reading.tree["device"] == [{"address": "0000:01:00.0", "oper-status": "up"}]
+    assert reading.faults == ()
+
+
 def test_the_flows_of_one_device_are_read_from_its_files_alone(gateway: MakeGateway) -> None:
     host = started(gateway, PF, "c6xx@0000:3d:00.0", "c6xx@0000:3f:00.0")
     reading = QatTranslator().operational(host, selection("device", "flows", address="0000:3d:00.0"), ON)
