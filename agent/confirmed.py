@@ -10,7 +10,7 @@ import asyncio
 import hmac
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from agent import errors
 from agent.errors import NetconfError
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from translators.base import Tree
 
 log = logging.getLogger(__name__)
+
+Wanted: TypeAlias = "Callable[[], Node]"
+"""Returns what is to be running, once it is the commit's turn; may raise NetconfError."""
 
 DEFAULT_TIMEOUT = 600
 LONGEST_TIMEOUT = 4294967295
@@ -79,11 +82,12 @@ class ConfirmedCommits:
             raise errors.in_use(f"a confirmed commit of session {pending.session.id} is pending")
 
     async def begin(
-        self, root: Node, session: Session, persist_id: str | None, *, timeout: int, persist: str | None
+        self, wanted: Wanted, session: Session, persist_id: str | None, *, timeout: int, persist: str | None
     ) -> None:
         """Commit, to be confirmed within ``timeout`` seconds. Raises NetconfError, and then nothing is armed."""
         async with self._one_at_a_time:
             self.check(session, persist_id)
+            root = wanted()
             earlier = self._pending
             before = earlier.before if earlier is not None else self._datastores.running
             if earlier is None:
@@ -102,21 +106,27 @@ class ConfirmedCommits:
             event = "start" if earlier is None else "extend"
             self._publish(changes.confirmed_commit(event, session, timeout=timeout))
 
-    async def confirm(self, root: Node, session: Session, persist_id: str | None) -> None:
+    async def confirm(self, wanted: Wanted, session: Session, persist_id: str | None) -> None:
         """Commit for good. Raises NetconfError, and then a confirmed commit is still pending."""
         async with self._one_at_a_time:
             self.check(session, persist_id)
-            await self._engine.commit(root, session)
+            await self._engine.commit(wanted(), session)
             pending = self._pending
             await self._disarm()
             if pending is not None:
                 self._publish(changes.confirmed_commit("complete", session))
 
-    async def change(self, root: Node, session: Session) -> None:
-        """Make a configuration running without candidate; a confirmed commit stays pending. Raises NetconfError."""
+    async def change(self, before: Node, after: Node, session: Session) -> bool:
+        """Make a configuration running without candidate; a confirmed commit stays pending. Raises NetconfError.
+
+        Returns False, and does nothing, where running is no longer what the change was made of.
+        """
         async with self._one_at_a_time:
+            if self._datastores.running is not before:
+                return False
             self.check(session, None)
-            await self._engine.commit(root, session)
+            await self._engine.commit(after, session)
+            return True
 
     async def cancel(self, session: Session, persist_id: str | None) -> None:
         """Restore what was before. Raises NetconfError."""

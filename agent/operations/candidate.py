@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
     from agent.operations.request import Request
+    from agent.tree import Node
     from translators.base import Tree
 
 
@@ -49,8 +50,11 @@ async def commit(request: Request) -> bytes:
     stores = request.services.datastores
     stores.check_access("running", request.session)
     stores.check_access("candidate", request.session)
-    wanted = stores.candidate
-    request.access.check_write(stores.running, wanted)
+
+    def wanted() -> Node:
+        request.access.check_write(stores.running, stores.candidate)
+        return stores.candidate
+
     if "confirmed" in found:
         await confirmed.begin(wanted, request.session, persist_id, timeout=timeout, persist=persist)
     else:

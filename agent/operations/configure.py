@@ -53,8 +53,7 @@ async def change(request: Request, target: str, edits: list[Edit], *, whole: boo
                 raise errors.operation_failed("the session has ended", type="protocol")
         if test == "test-only":
             return
-        if stores.get(target) is before:
-            await _put(request, target, after)
+        if await _put(request, target, before, after):
             return
         # another session edited it while the machine was asked: the edit is made again on what is there now
 
@@ -72,24 +71,29 @@ async def copy_config(request: Request) -> bytes:
     if target != "startup":
         _editable(request, found["target"])
     stores = request.services.datastores
-    stores.check_access(target, request.session)
-    if inline is None:
-        mode = text(found.get("with-defaults"), "explicit")
-        mode = text(found.get("with-defaults"), "explicit")
-        # What is tagged as a default is not set where it is copied to (RFC 6243 4.5.2).
-        mode = "explicit" if mode == "report-all-tagged" else mode
-        name = request.datastore(source)
-        after = completed(request, stores.get(name), mode)
-        if (name, target) != ("running", "startup"):  # which only takes the right to call copy-config (RFC 8341 3.2.7)
-            after = request.access.readable(after)
-            request.access.check_write(stores.get(target), after)
-    else:
-        edits = edit.parse(request.services.model, inline, "merge")
-        after = _edited(request, stores.get(target), edits, whole=True)
-    if target == "startup":
-        stores.effective(after)  # the next agent starts with it (RFC 7950 8.3.3)
-    await _put(request, target, after)
-    return OK
+    edits = None if inline is None else edit.parse(request.services.model, inline, "merge")
+    while True:
+        stores.check_access(target, request.session)
+        before = stores.get(target)
+        after = _copied(request, found, before) if edits is None else _edited(request, before, edits, whole=True)
+        if target == "startup":
+            stores.effective(after)  # the next agent starts with it (RFC 7950 8.3.3)
+        if await _put(request, target, before, after):
+            return OK
+
+
+def _copied(request: Request, found: dict[str, Element], before: Node) -> Node:
+    """Return what copy-config makes of its target, out of another datastore."""
+    mode = text(found.get("with-defaults"), "explicit")
+    # What is tagged as a default is not set where it is copied to (RFC 6243 4.5.2).
+    mode = "explicit" if mode == "report-all-tagged" else mode
+    source = request.datastore(found["source"])
+    after = completed(request, request.services.datastores.get(source), mode)
+    # From running to startup it only takes the right to call copy-config (RFC 8341 3.2.7).
+    if (source, request.datastore(found["target"])) != ("running", "startup"):
+        after = request.access.readable(after)
+        request.access.check_write(before, after)
+    return after
 
 
 async def delete_config(request: Request) -> bytes:
@@ -102,14 +106,18 @@ async def delete_config(request: Request) -> bytes:
     return OK
 
 
-async def _put(request: Request, target: str, tree: Node) -> None:
-    """Make a tree the content of a datastore; that of running is a commit."""
+async def _put(request: Request, target: str, before: Node, after: Node) -> bool:
+    """Make a tree the content of a datastore, unless that was changed meanwhile; a change of running is a commit."""
+    stores = request.services.datastores
+    if target == "running":
+        return await request.services.confirmed.change(before, after, request.session)
+    if stores.get(target) is not before:
+        return False
     if target == "candidate":
-        request.services.datastores.candidate = tree
-    elif target == "startup":
-        await request.services.engine.save_startup(tree, request.session)
+        stores.candidate = after
     else:
-        await request.services.confirmed.change(tree, request.session)
+        await request.services.engine.save_startup(after, request.session)
+    return True
 
 
 def inline_config(request: Request, element: Element) -> Node:

@@ -33,7 +33,7 @@ async def lock(request: Request) -> bytes:
     stores = request.services.datastores
     while True:
         running = stores.running
-        places = await _selected(request, running, selects)
+        places = await _selected(request, request.access.readable(running), selects)
         _check_free(request)
         if stores.running is running:
             break

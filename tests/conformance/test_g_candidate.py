@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.conformance.agents import EMPTY, Agent, confirmed, lock, serving, unlock, until
-from tests.conformance.session import N, Session, edit, top
+from tests.conformance.session import N, Session, edit, get_config, top
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -191,6 +192,25 @@ def test_c169_delete_config_empties_startup(tmp_path: Path) -> None:
 
 
 # :writable-running.
+
+
+def test_edits_of_running_at_the_same_time_are_all_in_it(tmp_path: Path) -> None:
+    with serving(tmp_path / "g", settings=WRITABLE) as agent, ThreadPoolExecutor() as pool:
+        sessions = [agent.session() for _ in range(3)]
+        items: set[str] = set()
+        for turn in range(10):
+            fresh = [f"{turn}{name}" for name in "ab"]
+            requests = [edit(top(f"<item><id>{item}</id></item>"), target="running") for item in fresh]
+            # A candidate without changes of its own is what running is, also when its commit has waited.
+            list(pool.map(lambda one, request: one.ok(request), sessions, [*requests, COMMIT]))
+            items.update(fresh)
+            assert running_items(sessions[0]) == items
+
+
+def running_items(session: Session) -> set[str]:
+    """Return the keys of the items in running."""
+    found = session.ask(get_config(top("<item><id/></item>"), source="running"))
+    return {str(one.text) for one in found.iter("{urn:example:t}id")}
 
 
 def test_running_is_edited_where_that_is_offered(tmp_path: Path) -> None:
