@@ -180,7 +180,7 @@ def _services(
         datastores=datastores,
         engine=engine,
         confirmed=ConfirmedCommits(datastores, engine, store),
-        xpath=XPath(model, seconds=_XPATH_SECONDS),
+        xpath=XPath(seconds=_XPATH_SECONDS),
         operational=operational,
         sessions=sessions,
         capabilities=announced,

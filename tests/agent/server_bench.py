@@ -121,7 +121,7 @@ class Server:
             engine=cast("Any", self.engine),
             operational=cast("Any", State(self.engine)),
             confirmed=ConfirmedCommits(self.stores, cast("Any", self.engine), cast("Any", None)),
-            xpath=XPath(model, seconds=5),
+            xpath=XPath(seconds=5),
             sessions=self.sessions,
             capabilities=capabilities([*model.modules.values()], "id", "2019-01-04"),
             now=lambda: datetime.now(UTC),
