@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from translators.cpu.translator import CpuTranslator
 from translators.files import WriteFile
+from translators.ipsec.keeping import KeepRunning, LeaveTunnels
+from translators.ipsec.rekey import RekeyTunnels
+from translators.ipsec.returning import AwaitTunnels
 from translators.ipsec.service import StartService, StopService
 from translators.ipsec.translator import IpsecTranslator
+from translators.ipsec.unit import StartUnit, StopUnit
 from translators.qat.reconfigure import ReconfigureDevice
 from translators.qat.service import StartDevices, StopDevices
 from translators.qat.translator import QatTranslator
@@ -24,6 +28,12 @@ STEPS: Final[tuple[type[Step], ...]] = (
     ReconfigureDevice,
     StartService,
     StopService,
+    StartUnit,
+    StopUnit,
+    KeepRunning,
+    RekeyTunnels,
+    AwaitTunnels,
+    LeaveTunnels,
 )
 
 
@@ -37,4 +47,4 @@ class TranslatorSettings:
 
 def translators(settings: TranslatorSettings) -> tuple[Translator, ...]:
     """Return the translators in commit order. Raises ValueError for a setting that can't be followed."""
-    return (QatTranslator(), CpuTranslator(), IpsecTranslator(settings.ipsec_control))
+    return (QatTranslator(), CpuTranslator(), IpsecTranslator(settings.ipsec_control, settings.vici))
