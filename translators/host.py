@@ -18,10 +18,16 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+from translators.systemd import BUS, Manager
+from translators.vici import ask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
+
+    from translators.systemd import Systemd
+    from translators.vici import Message
 
 READ_LIMIT = 16 * 1024 * 1024
 READ_CHUNK = 256 * 1024
@@ -121,6 +127,17 @@ class Host(Protocol):
         After ``timeout`` seconds it is killed, with all that it started.
         Raises FileNotFoundError, PermissionError, OSError, ProgramTimeoutError.
         """
+
+    def vici(
+        self, path: str, command: str, message: Mapping[str, Any], *, stream: str | None = None, timeout: float
+    ) -> list[Message]:
+        """Ask charon at its socket; return the events of ``stream``, then the answer.
+
+        Raises ViciError.
+        """
+
+    def systemd(self) -> Systemd | None:
+        """Return the machine's service manager, None where there is none to talk to."""
 
     def now(self) -> datetime:
         """Return the time of day, in UTC, with its zone."""
@@ -323,6 +340,16 @@ class RealHost:
                 _kill_group(process)
                 raise ProgramTimeoutError(argv, timeout, _captured(capture))
             return Completed(tuple(argv), process.wait(), _captured(capture))
+
+    def vici(
+        self, path: str, command: str, message: Mapping[str, Any], *, stream: str | None = None, timeout: float
+    ) -> list[Message]:
+        """See Host."""
+        return ask(self._locate(path), path, command, message, stream=stream, timeout=timeout)
+
+    def systemd(self) -> Systemd | None:
+        """See Host. Below another root it would be the manager of this machine, not of that one."""
+        return Manager() if self._root == "/" and self.exists(BUS) else None
 
     def now(self) -> datetime:
         """See Host."""

@@ -9,15 +9,18 @@ import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from translators.host import READ_LIMIT, Completed, Piece
+from translators.vici import Message, ViciAbsentError, ViciError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
     from pathlib import Path
 
     from translators.host import Host
+    from translators.systemd import Systemd
 
 RECORDING: Final = "recording.json"
 FILES: Final = "files"
@@ -43,6 +46,8 @@ class RecordedHost:
     output. ``absent`` are patterns of paths that the machine does not have; a path that is neither there nor absent
     raises UnseenError, unless the recording is ``complete``. ``ran`` are the command lines that were run.
     ``devices`` give messages; ``inodes`` are those of files, 1 where they don't matter.
+    ``daemons`` answer at VICI sockets: each gets the host, the command and its message, and returns the answer's
+    messages or raises ViciError; ``asked`` are the commands. ``manager`` is the service manager.
     """
 
     files: dict[str, bytes | OSError] = field(default_factory=dict)
@@ -55,6 +60,9 @@ class RecordedHost:
     complete: bool = False
     ran: list[tuple[str, ...]] = field(default_factory=list)
     read_paths: list[str] = field(default_factory=list)
+    daemons: dict[str, Daemon] = field(default_factory=dict)
+    asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    manager: Systemd | None = None
     elapsed: float = 0.0
 
     def read(self, path: str, *, limit: int = READ_LIMIT) -> bytes:
@@ -131,6 +139,29 @@ class RecordedHost:
         returncode, output = self.programs[argv[0]](self, tuple(argv))
         return Completed(tuple(argv), returncode, output)
 
+    def vici(
+        self,
+        path: str,
+        command: str,
+        message: Mapping[str, Any],
+        *,
+        stream: str | None = None,  # noqa: ARG002 - a recorded answer is whole
+        timeout: float,  # noqa: ARG002 - and comes at once
+    ) -> list[Message]:
+        """See Host."""
+        if path not in self.daemons:
+            try:
+                self._resolved(path)
+            except FileNotFoundError as error:
+                raise ViciAbsentError(path, "there is no such socket") from error
+            raise ViciError(path, "is not a socket")
+        self.asked.append((command, dict(message)))
+        return self.daemons[path](self, command, dict(message))
+
+    def systemd(self) -> Systemd | None:
+        """See Host."""
+        return self.manager
+
     def now(self) -> datetime:
         """See Host."""
         return _START + timedelta(seconds=self.elapsed)
@@ -158,14 +189,15 @@ class RecordedHost:
 
 
 Program: TypeAlias = "Callable[[RecordedHost, tuple[str, ...]], tuple[int, str]]"
+Daemon: TypeAlias = "Callable[[RecordedHost, str, dict[str, Any]], list[Message]]"
 
 
 def load(folder: Path) -> RecordedHost:
     """Return the machine that is recorded in a folder.
 
     Below ``files`` are its files. ``recording.json`` has ``links``, which maps paths to targets, ``absent``, a list of
-    patterns of paths that the machine does not have, and ``programs``, which maps command lines to [exit status,
-    output].
+    patterns of paths that the machine does not have, ``programs``, which maps command lines to [exit status, output],
+    and ``vici``, which maps sockets to what charon answers there: commands to lists of messages.
 
     Raises OSError, ValueError.
     """
@@ -181,6 +213,8 @@ def load(folder: Path) -> RecordedHost:
     answers = {tuple(line.split()): (status, text) for line, (status, text) in recording.get("programs", {}).items()}
     for argv in answers:
         host.programs[argv[0]] = lambda _host, argv: _answer(answers, argv)
+    for path, messages in recording.get("vici", {}).items():
+        host.daemons[path] = partial(_said, messages)
     return host
 
 
@@ -188,6 +222,14 @@ def _answer(answers: dict[tuple[str, ...], tuple[int, str]], argv: tuple[str, ..
     if argv not in answers:
         raise UnseenError(f"the recording says nothing about {' '.join(argv)}")
     return answers[argv]
+
+
+def _said(
+    messages: dict[str, list[Message]], _host: RecordedHost, command: str, _message: dict[str, Any]
+) -> list[Message]:
+    if command not in messages:
+        raise UnseenError(f"the recording says nothing about VICI's {command}")
+    return messages[command]
 
 
 class RefusingHost:
@@ -245,6 +287,19 @@ class RefusingHost:
     def run(self, argv: Sequence[str], *, timeout: float) -> Completed:
         """See Host."""
         return self._call(argv[0], lambda: self._host.run(argv, timeout=timeout))
+
+    def vici(
+        self, path: str, command: str, message: Mapping[str, Any], *, stream: str | None = None, timeout: float
+    ) -> list[Message]:
+        """See Host. It fails as a socket that can't be reached does."""
+        try:
+            return self._call(path, lambda: self._host.vici(path, command, message, stream=stream, timeout=timeout))
+        except OSError as error:
+            raise ViciError(path, error.strerror or str(error)) from error
+
+    def systemd(self) -> Systemd | None:
+        """See Host."""
+        return self._host.systemd()
 
     def now(self) -> datetime:
         """See Host."""

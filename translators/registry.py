@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from translators.cpu.translator import CpuTranslator
 from translators.files import WriteFile
+from translators.ipsec.keeping import KeepRunning, LeaveTunnels
+from translators.ipsec.rekey import RekeyTunnels
+from translators.ipsec.returning import AwaitTunnels
 from translators.ipsec.service import StartService, StopService
 from translators.ipsec.translator import IpsecTranslator
+from translators.ipsec.unit import StartUnit, StopUnit
 from translators.kernel_crypto.translator import KernelCryptoTranslator
 from translators.qat.reconfigure import ReconfigureDevice
 from translators.qat.restart import RestartDevice
@@ -27,6 +31,12 @@ STEPS: Final[tuple[type[Step], ...]] = (
     RestartDevice,
     StartService,
     StopService,
+    StartUnit,
+    StopUnit,
+    KeepRunning,
+    RekeyTunnels,
+    AwaitTunnels,
+    LeaveTunnels,
 )
 
 
@@ -40,4 +50,5 @@ class TranslatorSettings:
 
 def translators(settings: TranslatorSettings) -> tuple[Translator, ...]:
     """Return the translators in commit order. Raises ValueError for a setting that can't be followed."""
-    return (QatTranslator(), CpuTranslator(), KernelCryptoTranslator(), IpsecTranslator(settings.ipsec_control))
+    ipsec = IpsecTranslator(settings.ipsec_control, settings.vici)
+    return (QatTranslator(), CpuTranslator(), KernelCryptoTranslator(), ipsec)

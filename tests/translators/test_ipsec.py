@@ -97,7 +97,7 @@ def test_only_what_is_wanted_is_looked_at() -> None:
     wanted = Selection(everything=False, branches=(Branch("service", (), state),))
     assert IpsecTranslator().operational(running(), wanted, {}).tree == {"service": {"state": "running"}}
     associations = Selection(everything=False, branches=(Branch("security-association", (), ALL),))
-    assert IpsecTranslator().operational(RecordedHost(), associations, {}).tree == {}
+    assert IpsecTranslator().operational(machine(), associations, {}).tree == {}
 
 
 def test_a_running_service_is_stopped_before_and_started_after() -> None:
@@ -161,7 +161,7 @@ def test_a_program_that_is_not_there_refuses() -> None:
     assert "No such file" in translator.operational(machine(), ALL, {}).faults[0].message
 
 
-@pytest.mark.parametrize("setting", ["systemd:strongswan.service", "program:ike", "program:", "", "yes"])
+@pytest.mark.parametrize("setting", ["systemd:strongswan", "program:ike", "program:", "", "yes"])
 def test_other_settings_are_refused(setting: str) -> None:
     with pytest.raises(ValueError, match="program:PATH"):
         IpsecTranslator(setting)

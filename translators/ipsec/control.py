@@ -56,9 +56,7 @@ def parse_setting(text: str) -> Control | None:
     kind, _, program = text.partition(":")
     if kind == PROGRAM and program.startswith("/"):
         return Control(PROGRAM, program)
-    if kind == "systemd":
-        raise ValueError(f"{text}: control by systemd is not available: take auto, starter or program:PATH")
-    raise ValueError(f"{text}: it must be auto, starter or program:PATH with an absolute path")
+    raise ValueError(f"{text}: it must be auto, starter, systemd:UNIT, or program:PATH with an absolute path")
 
 
 def find_starter(host: Host) -> Control | None:
@@ -92,8 +90,22 @@ def charon_runs(host: Host) -> bool:
     )
 
 
+def starter_pid(host: Host) -> int | None:
+    """Return the process that starter's pid file names, if it runs. Raises SourceError."""
+    return _pid(host, _STARTER_PIDS, frozenset({"starter"}))
+
+
+def charon_pid(host: Host) -> int | None:
+    """Return the process that charon's pid file names, if it runs. Raises SourceError."""
+    return _pid(host, _CHARON_PIDS, _CHARON_NAMES)
+
+
 def _is_alive(host: Host, pid_files: Iterable[str], names: frozenset[str]) -> bool:
-    """Return whether a pid file names a process that runs and has one of these names."""
+    return _pid(host, pid_files, names) is not None
+
+
+def _pid(host: Host, pid_files: Iterable[str], names: frozenset[str]) -> int | None:
+    """Return the process that a pid file names, if it runs and has one of these names."""
     for path in pid_files:
         pid = read_attribute(host, path)
         # Empty: about to be written.
@@ -104,5 +116,5 @@ def _is_alive(host: Host, pid_files: Iterable[str], names: frozenset[str]) -> bo
         # A number that is in use again belongs to a process with another name.
         name = read_attribute(host, f"/proc/{pid}/comm")
         if name in names or (name is None and host.exists(f"/proc/{pid}")):
-            return True
-    return False
+            return int(pid)
+    return None

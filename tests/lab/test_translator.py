@@ -1,0 +1,93 @@
+"""The translator on machines where strongSwan really runs."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.lab.conftest import MakeSite
+from tests.lab.gateway import VICI, Actions, Gateway
+from tests.lab.machine import Machine
+from tests.lab.namespace import Namespace, until
+from tests.lab.site import Pings, Site
+from translators.apply import apply, unwind
+from translators.base import ALL, Disturbance
+from translators.ipsec.report import refreshed
+from translators.ipsec.state import esp_plugin
+from translators.ipsec.translator import IpsecTranslator
+from translators.ipsec.tunnels import child_sas
+from translators.ipsec.unit import StartUnit, StopUnit
+from translators.ipsec.vici import Charon
+
+RESTART = (Disturbance("ipsec", "restart", enabling=True),)
+REKEY = (Disturbance("ipsec", "rekey", enabling=True),)
+UNIT = "strongswan.service"
+
+
+def state(gateway: Gateway) -> dict[str, Any]:
+    reading = IpsecTranslator().operational(gateway.host, ALL, {})
+    assert reading.faults == ()
+    return reading.tree
+
+
+def test_installed_and_not_running(make_site: MakeSite) -> None:
+    site = make_site(Actions(), Actions())
+    assert state(site.left) == {"service": {"name": "strongswan-starter", "state": "stopped"}}
+    assert IpsecTranslator().around(RESTART, site.left.host)[0].steps == ()
+
+
+def test_running_without_any_configuration(systemd_gateway: Gateway) -> None:
+    systemd_gateway.configure(connections=0)
+    systemd_gateway.machine.run("systemctl", "start", UNIT)
+    tree = state(systemd_gateway)
+    assert tree["service"]["name"] == UNIT
+    assert tree["service"]["state"] == "running"
+    assert tree["service"]["uptime"] in range(60)
+    assert "security-association" not in tree
+    before, after = IpsecTranslator().around(RESTART, systemd_gateway.host)
+    assert (before.steps, after.steps) == ((StopUnit(UNIT, VICI),), (StartUnit(UNIT, VICI),))
+    assert IpsecTranslator().around(REKEY, systemd_gateway.host)[1].steps == ()
+
+
+def test_a_stopped_unit_is_left_alone(systemd_gateway: Gateway) -> None:
+    assert state(systemd_gateway) == {"service": {"name": UNIT, "state": "stopped"}}
+    assert IpsecTranslator().around(RESTART, systemd_gateway.host)[0].steps == ()
+
+
+def test_a_user_space_data_plane_is_recognized(site: Site) -> None:
+    assert esp_plugin(Charon(site.left.host)) == "kernel-libipsec"
+
+
+def test_a_gateway_under_systemd_is_restarted_and_rekeyed(machine: Machine, tmp_path: Path) -> None:
+    with Namespace() as peer:
+        site = Site(machine, Actions(start="start"), peer, Actions())
+        site.right.start()
+        machine.run("systemctl", "start", UNIT)
+        site.wait_up()
+        host = site.left.host
+        translator = IpsecTranslator()
+        tree = state(site.left)
+        (shown,) = tree["security-association"]
+        assert shown["connection"] == "site"
+        assert shown["encryption"] == "AES_CBC-128"
+
+        pings = Pings(site.left, tmp_path / "pings")
+        keep, rekey = translator.around(REKEY, host)
+        undo = (apply(keep, host), apply(rekey, host))
+        pings.wait(50)
+        assert pings.end() == (0, 0.0)
+        told = refreshed(rekey.steps, host, 5.0)
+        assert told is not None
+        assert (told.method, told.before, told.after, told.remarks) == ("rekey", 1, 1, ())
+
+        before, after = translator.around(RESTART, host)
+        apply(before, host)
+        assert not site.left.answers()
+        apply(after, host)
+        told = refreshed(after.steps, host, 5.0)
+        assert told is not None
+        assert (told.method, told.before, told.after, told.remarks) == ("restart", 1, 1, ())
+
+        assert unwind(undo[1], host) == ()
+        assert machine.processes("charon-systemd") == []
+        assert unwind(undo[0], host) == ()
+        until(lambda: len(child_sas(Charon(host))) == 1, "the tunnel is up again")
+        machine.run("ip", "link", "delete", "wan")

@@ -1,0 +1,273 @@
+"""What is planned around a change of the driver, carried out on machines in memory."""
+
+import errno
+from dataclasses import replace
+
+import pytest
+
+from tests.translators.charon import FakeCharon, gateway
+from translators.apply import PlanFailedError, apply
+from translators.base import Disturbance, Plan, StepError, TranslatorError
+from translators.ipsec.keeping import KeepRunning, LeaveTunnels
+from translators.ipsec.rekey import AT_A_TIME, KEPT, LOST, MOVED, RekeyTunnels, rekey_all
+from translators.ipsec.report import Refreshed, refreshed
+from translators.ipsec.returning import AwaitTunnels, returned
+from translators.ipsec.service import StopService
+from translators.ipsec.translator import IpsecTranslator
+from translators.ipsec.unit import StartUnit, StopUnit
+from translators.ipsec.vici import SOCKET, Charon
+from translators.plans import decode, encode
+from translators.systemd import SystemdError
+from translators.vici import ViciTimeoutError
+
+UNIT = "strongswan.service"
+RESTART = Disturbance("ipsec", "restart", enabling=True)
+REKEY = Disturbance("ipsec", "rekey", enabling=True)
+REKEY_OFF = Disturbance("ipsec", "rekey", enabling=False)
+
+
+KEEP = KeepRunning("systemd", UNIT, SOCKET)
+
+
+def rekeying(tunnels: tuple[tuple[str, ...], ...]) -> RekeyTunnels:
+    return RekeyTunnels("systemd", UNIT, SOCKET, tunnels)
+
+
+def two_tunnels() -> FakeCharon:
+    charon = FakeCharon()
+    charon.tunnel("a")
+    charon.tunnel("b", initiator=False)
+    return charon
+
+
+TUNNELS = (("a", "net", "initiator"), ("b", "net", "responder"))
+
+
+def test_a_unit_is_restarted_and_its_tunnels_are_awaited() -> None:
+    host, systemd = gateway(two_tunnels())
+    before, after = IpsecTranslator().around((RESTART,), host)
+    assert before.steps == (StopUnit(UNIT, SOCKET),)
+    assert after.steps == (StartUnit(UNIT, SOCKET), AwaitTunnels(SOCKET, TUNNELS))
+    assert before.notes[0] == "the restart interrupts 2 tunnels: a/net, b/net"
+    assert before.notes[1].startswith("the peer had begun 1 of them (b/net): with close_action none")
+    assert systemd.jobs == []
+    apply(before, host)
+    apply(after, host)
+    assert systemd.jobs == [("stop", UNIT), ("start", UNIT)]
+
+
+def test_the_plan_survives_the_journal() -> None:
+    plan = Plan((StopUnit(UNIT, SOCKET), KEEP, rekeying(TUNNELS), AwaitTunnels(SOCKET, TUNNELS), LeaveTunnels("")))
+    assert decode(encode(plan)) == plan
+
+
+def test_bringing_acceleration_on_rekeys() -> None:
+    host, systemd = gateway(charon := two_tunnels())
+    before, after = IpsecTranslator().around((REKEY,), host)
+    assert (before, after) == (Plan((KEEP,)), Plan((rekeying(TUNNELS),)))
+    undo = (*apply(after, host).steps, *apply(before, host).steps)
+    # Between them is the driver's step: it can't stop while tunnels use it.
+    assert undo == (StopUnit(UNIT, SOCKET), StartUnit(UNIT, SOCKET))
+    assert [sa.identity for sa in charon.sas if sa.state == "INSTALLED"] == [3, 4]
+    assert systemd.jobs == []
+
+
+def test_without_tunnels_there_is_nothing_to_rekey() -> None:
+    host, _systemd = gateway(FakeCharon())
+    assert IpsecTranslator().around((REKEY,), host) == (Plan(), Plan())
+
+
+@pytest.mark.parametrize("disturbances", [(REKEY_OFF,), (REKEY_OFF, REKEY)])
+def test_taking_acceleration_off_restarts_instead_of_rekeying(disturbances: tuple[Disturbance, ...]) -> None:
+    host, _systemd = gateway(two_tunnels())
+    before, after = IpsecTranslator().around(disturbances, host)
+    assert before.steps == (StopUnit(UNIT, SOCKET),)
+    assert after.steps[0] == StartUnit(UNIT, SOCKET)
+    assert before.notes[0] == (
+        "ipsec-refresh is rekey, and the tunnels have to leave a driver before it stops: IPsec is restarted instead"
+    )
+
+
+def test_a_charon_that_hangs_is_restarted_and_the_plan_says_that_its_tunnels_are_unknown() -> None:
+    host, _systemd = gateway(two_tunnels())
+
+    def hang(*_: object) -> list[dict[str, object]]:
+        raise ViciTimeoutError(SOCKET, "charon did not answer list-sas within 10 s")
+
+    host.daemons[SOCKET] = hang
+    before, after = IpsecTranslator().around((RESTART,), host)
+    assert before.steps == (StopUnit(UNIT, ""),)
+    assert after.steps == (StartUnit(UNIT, ""),)
+    assert before.notes == (
+        f"which tunnels the restart interrupts can't be told: {SOCKET}: charon did not answer list-sas within 10 s",
+    )
+    assert "restarted instead" in IpsecTranslator().around((REKEY,), host)[0].notes[0]
+
+
+def test_the_unit_of_the_settings_is_acted_on() -> None:
+    host, systemd = gateway(two_tunnels())
+    systemd.units = {"ike.service": replace(systemd.units[UNIT], name="ike.service", main_pid=1)}
+    with pytest.raises(TranslatorError, match="neither by a unit of systemd"):
+        IpsecTranslator().around((RESTART,), host)
+    before, _after = IpsecTranslator("systemd:ike.service").around((RESTART,), host)
+    assert before.steps == (StopUnit("ike.service", SOCKET),)
+    systemd.units["ike.service"] = replace(systemd.units["ike.service"], active_state="inactive")
+    assert IpsecTranslator("systemd:ike.service").around((RESTART,), host) == (Plan(), Plan())
+    with pytest.raises(TranslatorError, match=r"there is no unit no\.service"):
+        IpsecTranslator("systemd:no.service").around((RESTART,), host)
+
+
+def test_a_starter_in_a_foreign_unit_is_acted_on_itself() -> None:
+    host, systemd = gateway(two_tunnels())
+    systemd.processes[700] = "ssh.service"
+    systemd.units["ssh.service"] = replace(systemd.units[UNIT], name="ssh.service", main_pid=22)
+    host.files["/proc/699/comm"] = b"starter\n"
+    host.programs["/usr/sbin/ipsec"] = lambda _host, _argv: (0, "")
+    before, _after = IpsecTranslator().around((RESTART,), host)
+    assert before.steps == (StopService("starter", "/usr/sbin/ipsec"),)
+
+
+def test_a_systemd_that_does_not_answer_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    host, systemd = gateway(two_tunnels())
+
+    def fail(pid: int) -> str | None:
+        raise SystemdError(f"the unit of process {pid}: systemd did not answer within 10 s")
+
+    monkeypatch.setattr(systemd, "unit_of", fail)
+    with pytest.raises(TranslatorError, match="systemd did not answer"):
+        IpsecTranslator().around((RESTART,), host)
+
+
+def test_a_job_that_fails_says_how_the_unit_is() -> None:
+    host, systemd = gateway(two_tunnels())
+    host.programs["/usr/bin/journalctl"] = lambda _host, argv: (0, f"log of {argv[2]}\n")
+    systemd.result = "failed"
+    systemd.units[UNIT] = replace(systemd.units[UNIT], active_state="failed", sub_state="failed", result="exit-code")
+    with pytest.raises(StepError) as caught:
+        StartUnit(UNIT, SOCKET).perform(host)
+    assert caught.value.message == (
+        f"{UNIT}: the job's result is failed; {UNIT} is failed (failed), its result exit-code"
+    )
+    assert caught.value.command == f"systemctl start {UNIT}"
+    assert caught.value.output == f"log of {UNIT}\n"
+
+
+def test_a_log_that_can_t_be_read_hides_nothing() -> None:
+    host, systemd = gateway(two_tunnels())
+    systemd.result = "timeout"
+    with pytest.raises(StepError, match="the job's result is timeout") as caught:
+        StopUnit(UNIT, SOCKET).perform(host)
+    assert caught.value.output.startswith("its log can't be read")
+
+
+def test_a_charon_that_stays_after_its_unit_fails_the_stop() -> None:
+    host, _systemd = gateway(two_tunnels())
+    host.files["/proc/800/comm"] = b"charon\n"
+    with pytest.raises(StepError, match="the unit has stopped, and a charon still runs"):
+        StopUnit(UNIT, SOCKET).perform(host)
+
+
+def test_a_machine_without_systemd_fails_the_step() -> None:
+    host, _systemd = gateway(two_tunnels())
+    host.manager = None
+    with pytest.raises(StepError, match="there is no system bus"):
+        StopUnit(UNIT, SOCKET).perform(host)
+    assert "no system bus" in StopUnit(UNIT, SOCKET).observe(host)
+
+
+def test_rekeying_is_paced_and_tells_of_each_tunnel() -> None:
+    charon = FakeCharon()
+    for number in range(3 * AT_A_TIME):
+        charon.tunnel(f"c{number}")
+    host, _systemd = gateway(charon)
+    outcomes = rekey_all(Charon(host))
+    assert [outcome.connection for outcome in outcomes] == [f"c{number}" for number in range(3 * AT_A_TIME)]
+    assert {outcome.result for outcome in outcomes} == {MOVED}
+    assert charon.most_at_a_time == AT_A_TIME
+    commands = [command for command, _message in host.asked]
+    assert commands.count("rekey") == 3 * AT_A_TIME
+    # Looking costs a listing of all: their number must not grow with that of the tunnels.
+    assert commands.count("list-sas") < 12
+
+
+def test_a_tunnel_that_is_not_rekeyed_is_told_apart_from_one_that_is_lost() -> None:
+    charon = FakeCharon()
+    charon.tunnel("fine")
+    charon.tunnel("deaf", deaf=True)
+    charon.tunnel("refused", refusing=True)
+    host, _systemd = gateway(charon)
+    assert [outcome.result for outcome in rekey_all(Charon(host))] == [MOVED, KEPT, LOST]
+    rekeying(()).perform(host)
+
+
+def test_tunnels_that_nobody_answers_for_do_not_hold_it_up_for_ever() -> None:
+    charon = FakeCharon()
+    for number in range(160):
+        charon.tunnel(f"c{number}", deaf=True)
+    host, _systemd = gateway(charon)
+    outcomes = rekey_all(Charon(host))
+    assert {outcome.result for outcome in outcomes} == {KEPT}
+    assert "not asked for within 180 s" in outcomes[-1].reason
+    assert host.monotonic() < 220
+
+
+def test_when_no_tunnel_is_rekeyed_the_step_fails() -> None:
+    charon = FakeCharon()
+    charon.tunnel("deaf", deaf=True)
+    host, _systemd = gateway(charon)
+    with pytest.raises(PlanFailedError, match=r"no tunnel was rekeyed; it printed: deaf/net: not rekeyed within 20 s"):
+        apply(Plan((rekeying(()),)), host)
+
+
+def test_a_charon_that_is_gone_fails_the_steps() -> None:
+    host, _systemd = gateway(two_tunnels())
+    del host.daemons[SOCKET]
+    for step in (rekeying(TUNNELS), AwaitTunnels(SOCKET, TUNNELS)):
+        with pytest.raises(StepError, match="there is no such socket"):
+            step.perform(host)
+        assert "can't be told" in step.observe(host)
+
+
+def test_each_missing_tunnel_has_its_reason() -> None:
+    charon = FakeCharon()
+    for name in ("unloaded", "changed", "anyone", "begun", "theirs", "demand"):
+        charon.tunnel(name)
+    host, _systemd = gateway(charon)
+    charon.sas = charon.sas[:0]
+    charon.traps = [("demand", "net")]
+    del charon.connections["unloaded"]
+    charon.connections["changed"]["children"] = {}
+    charon.connections["anyone"]["remote_addrs"] = ["%any"]
+    names = ("unloaded", "changed", "anyone", "begun", "theirs", "demand")
+    tunnels = tuple((name, "net", "responder" if name == "theirs" else "initiator") for name in names)
+    AwaitTunnels(SOCKET, tunnels).perform(host)
+    found = {tunnel.connection: tunnel for tunnel in returned(Charon(host), tunnels)}
+    assert "no connection of that name now" in found["unloaded"].reason
+    assert "no child of that name now" in found["changed"].reason
+    assert "only the peer can begin it" in found["anyone"].reason
+    assert "swanctl --initiate --child net" in found["begun"].reason
+    assert "close_action is none, dpd_action is restart here" in found["theirs"].reason
+    assert found["demand"].result == "on-demand"
+
+
+def test_what_came_of_a_refresh_is_told_by_the_machine() -> None:
+    host, _systemd = gateway(charon := two_tunnels())
+    assert refreshed((), host, 1.0) is None
+    steps = (rekeying(TUNNELS),)
+    kept = "it still has its old SA, and moves at its next rekeying"
+    assert refreshed(steps, host, 1.0) == Refreshed("rekey", 2, 2, (f"a/net: {kept}", f"b/net: {kept}"))
+    steps[0].perform(host)
+    assert refreshed(steps, host, 1.0) == Refreshed("rekey", 2, 2, ())
+    charon.sas = [sa for sa in charon.sas if sa.connection == "a"]
+    assert refreshed(steps, host, 1.0) == Refreshed("rekey", 2, 1, ("b/net: it has no SA now",))
+    told = refreshed((StartUnit(UNIT, SOCKET), AwaitTunnels(SOCKET, TUNNELS)), host, 1.0)
+    assert told is not None
+    assert (told.method, told.before, told.after) == ("restart", 2, 1)
+    assert told.remarks[0].startswith("b/net: the peer had begun it and has not again")
+
+
+def test_a_starter_s_pid_file_that_can_t_be_read_refuses() -> None:
+    host, _systemd = gateway(two_tunnels())
+    host.files["/run/starter.charon.pid"] = OSError(errno.EIO, "Input/output error")
+    with pytest.raises(TranslatorError, match="whether IPsec runs can't be told"):
+        IpsecTranslator().around((RESTART,), host)
