@@ -20,6 +20,7 @@ from agent.confirmed import ConfirmedCommits
 from agent.datastore import Datastores
 from agent.groups import user_of
 from agent.health import Health
+from agent.listening import Listening
 from agent.model.load import load
 from agent.monitoring import netconf_state
 from agent.nacm import Nacm, initial
@@ -35,17 +36,20 @@ from agent.streams.changes import confirmed_commit
 from agent.streams.last_run import offered
 from agent.subscriptions import Parts, Subscriptions
 from agent.xpath import XPath
+from translators.base import Listener
 from translators.host import RealHost, wait_for_programs
 from translators.registry import TranslatorSettings, translators
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent.link import Connect, Peer, Transport
     from agent.model.load import Model
     from agent.model.schema import Module
     from agent.settings import Address, Limits, Settings
     from agent.tree import Node
+    from translators.base import Translator, Tree
+    from translators.host import Host
 
 log = logging.getLogger(__name__)
 
@@ -78,10 +82,15 @@ class Agent:
         self._store = store
         self._executors = executors
         self._health: asyncio.Task[None] | None = None
+        self._listening: list[Listening] = []
         self._services: Services | None = None
         self.listeners: list[ssh.SshListener | unix.UnixListener] = []
         self.ssh_addresses: tuple[Address, ...] = ()
         self.unix_path: Path | None = None
+
+    def listen_to_machine(self, managed: Sequence[Translator], host: Host, publish: Callable[[Tree], None]) -> None:
+        """Have the translators that can listen do so until the agent is closed."""
+        self._listening = [Listening(found, host, publish) for found in managed if isinstance(found, Listener)]
 
     def start_health(self, services: Services) -> None:
         """Supervise the machine until the agent is closed."""
@@ -94,6 +103,8 @@ class Agent:
         """Stop listening, end the sessions, let a commit that is under way finish, and free the state directory."""
         for listener in self.listeners:
             await listener.close()
+        for listening in self._listening:
+            await listening.close()
         if self._health is not None:
             self._health.cancel()
         if self._services is not None:
@@ -115,7 +126,9 @@ async def start(options: Options) -> Agent:
     committer = ThreadPoolExecutor(1, thread_name_prefix="commit")
     agent = Agent(store, (readers, committer))
     try:
-        services = _services(options, model, store, readers, committer)
+        host = RealHost(options.sysroot, program_lock=store.program_lock)
+        managed = translators(TranslatorSettings(str(settings.ipsec.control), settings.ipsec.vici))
+        services = _services(options, model, store, (managed, host), (readers, committer))
         await asyncio.to_thread(wait_for_programs, store.program_lock, timeout=_ORPHAN_DEADLINE)
         before = _unconfirmed(store, model)
         durable = settings.datastore.persistence == "running"  # otherwise startup is what it is restored to
@@ -126,6 +139,7 @@ async def start(options: Options) -> Agent:
         for notification in offered(options.state_dir, services.capabilities, library.content_id(_modules(model))):
             services.streams.publish(notification)
         agent.start_health(services)
+        agent.listen_to_machine(managed, host, services.streams.publish)
         await _listen(agent, settings, options.passwords, partial(_connect, services, settings.limits))
     except BaseException:
         await agent.close()
@@ -162,14 +176,11 @@ def _services(
     options: Options,
     model: Model,
     store: Store,
-    readers: ThreadPoolExecutor,
-    committer: ThreadPoolExecutor,
+    machine: tuple[tuple[Translator, ...], Host],
+    executors: tuple[ThreadPoolExecutor, ThreadPoolExecutor],
 ) -> Services:
     settings = options.settings
-    host = RealHost(options.sysroot, program_lock=store.program_lock)
-    control = settings.ipsec.control
-    how = f"program:{control.program}" if control.program else control.kind
-    managed = translators(TranslatorSettings(ipsec_control=how, vici=settings.ipsec.vici))
+    (managed, host), (readers, committer) = machine, executors
     with_startup = settings.datastore.persistence == "startup"
     stored = store.load_startup(model) if with_startup else store.load(model)
     if stored is None:

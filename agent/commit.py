@@ -10,11 +10,20 @@ from typing import TYPE_CHECKING, Any
 from agent import errors
 from agent.errors import NetconfError, is_incomplete
 from agent.machine import ChangeFailedError, Machine
-from agent.plan import PlannedStep, Prepared, prepare, prepare_action, subtree
+from agent.plan import PlannedStep, Prepared, prepare, prepare_action, subtree, with_tunnels
 from agent.streams import changes
 from agent.tree import Node
 from translators.apply import PlanFailedError
-from translators.base import Actor, ChangeReporter, Plan, RefreshReporter, ServiceOwner, Supervisor, TranslatorError
+from translators.base import (
+    Actor,
+    ChangeReporter,
+    Plan,
+    Refresh,
+    RefreshReporter,
+    ServiceOwner,
+    Supervisor,
+    TranslatorError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,12 +87,15 @@ class CommitEngine:
                 raise
             return
         if self._wanted(root):
-            await self.plan(root)
+            await _in_thread(self._readers, self._prepare, root)
 
-    async def plan(self, root: Node) -> Prepared:
-        """Return what committing a configuration would do. Raises NetconfError where it can't be committed."""
-        prepared: Prepared = await _in_thread(self._readers, self._prepare, root)
-        return prepared
+    async def plan(self, root: Node, ends: tuple[str, str] | None = None) -> Prepared:
+        """Return what committing a configuration would do, for a session between two addresses, local and remote.
+
+        Raises NetconfError where it can't be committed.
+        """
+        planned: Prepared = await _in_thread(self._readers, self._plan, root, ends)
+        return planned
 
     async def commit(self, root: Node, session: Session | None = None, *, restores_for: Session | None = None) -> None:
         """Make a configuration running, on the machine and on disk, whole or not at all. Raises NetconfError.
@@ -174,21 +186,22 @@ class CommitEngine:
         for owner in self._translators:
             if not isinstance(owner, ServiceOwner) or owner.service != disturbance.service:
                 continue
+            begun, undone = None, False
+            began = self._host.monotonic()
             try:
                 first, last = owner.around((disturbance,), self._host)
+                steps = (*first.steps, *last.steps)
                 back = "back" if disturbance.enabling else "gone"
                 log.warning("refreshing %s: acceleration is %s", owner.service, back)
                 began = self._host.monotonic()
-                self._machine.change(Plan((*first.steps, *last.steps)), None)
+                self._machine.change(Plan(steps), None)
             except TranslatorError as error:
                 log.error("%s can't be refreshed: %s", owner.service, error.message)  # noqa: TRY400
                 continue
             except ChangeFailedError as failure:
                 log.error("%s is not refreshed: %s", owner.service, _told(failure))  # noqa: TRY400
-                if not failure.begun:
-                    continue
-            if first or last:
-                self._note_refresh(owner, began)
+                begun, undone = failure.begun, True
+            self._note_refresh(owner, Refresh(steps[:begun], self._since(began), undone=undone))
 
     def _carry_out(self, root: Node, cause: str) -> None:
         self._settle()
@@ -223,19 +236,26 @@ class CommitEngine:
         try:
             self._machine.change(prepared.plan, root if moves else None, then=then)
         except ChangeFailedError as failure:
-            self._note_change(prepared.steps[: failure.begun], began, self._datastores.running, "rollback")
+            self._note_undone(prepared, failure, began, "rollback")
             raise self._explained(prepared, failure) from failure
         self._note_change(prepared.steps, began, root, cause)
 
-    def _note_change(self, done: Sequence[PlannedStep], began: float, root: Node, cause: str) -> None:
+    def _note_undone(self, prepared: Prepared, failure: ChangeFailedError, began: float, cause: str) -> None:
+        done = prepared.steps[: failure.begun]
+        self._note_change(done, began, self._datastores.running, cause, undone=True)
+
+    def _note_change(
+        self, done: Sequence[PlannedStep], began: float, root: Node, cause: str, *, undone: bool = False
+    ) -> None:
         """Look at what some steps, done and perhaps undone again, have made of the machine. Nobody is told yet."""
         if not done:
             return
-        interrupted = {planned.interrupts for planned in done}
+        milliseconds = self._since(began)
         try:
             for translator in self._translators:
-                if isinstance(translator, ServiceOwner) and translator.service in interrupted:
-                    self._note_refresh(translator, began)
+                if isinstance(translator, ServiceOwner):
+                    steps = tuple(planned.step for planned in done if planned.interrupts == translator.service)
+                    self._note_refresh(translator, Refresh(steps, milliseconds, undone=undone))
             self._note_state(root, cause)
         except Exception:  # the change is over: a defect in telling of it must not make a failure of it
             log.exception("what a change has made of the machine can't be told")
@@ -246,9 +266,13 @@ class CommitEngine:
         for reporter in reporters:
             self._note(*reporter.changed(self._host, subtree(running, reporter.path), cause))
 
-    def _note_refresh(self, owner: ServiceOwner, began: float) -> None:
-        if isinstance(owner, RefreshReporter):
-            self._note(owner.refreshed(self._host, int((self._host.monotonic() - began) * 1000)))
+    def _note_refresh(self, owner: ServiceOwner, refresh: Refresh) -> None:
+        if refresh.steps and isinstance(owner, RefreshReporter):
+            event = owner.refreshed(refresh, self._host)
+            self._note(*(() if event is None else (event,)))
+
+    def _since(self, began: float) -> int:
+        return int((self._host.monotonic() - began) * 1000)
 
     def _note(self, *events: Event) -> None:
         """Log what happened, and keep it until the event loop can report it."""
@@ -303,7 +327,7 @@ class CommitEngine:
             log.error("running does not fit this machine: %s", error.message)  # noqa: TRY400 - no programming error
         except ChangeFailedError as failure:
             log.error("bringing the machine to running: %s", _told(failure, prepared))  # noqa: TRY400
-            self._note_change(prepared.steps[: failure.begun], began, self._datastores.running, "start-up")
+            self._note_undone(prepared, failure, began, "start-up")
 
     def _wanted(self, root: Node) -> list[Translator]:
         """Return the translators whose subtree differs from running; all where nothing differs at all.
@@ -315,6 +339,9 @@ class CommitEngine:
         if root is running:
             return list(self._translators)
         return [t for t in self._translators if _dig(root, t.path) is not _dig(running, t.path)]
+
+    def _plan(self, root: Node, ends: tuple[str, str] | None) -> Prepared:
+        return with_tunnels(self._prepare(root), self._translators, self._host, ends)
 
     def _prepare(self, root: Node) -> Prepared:
         after = self._datastores.effective(root)

@@ -14,8 +14,9 @@ class Peer:
     """An authenticated client.
 
     ``transport`` is an identity derived from ietf-netconf-monitoring's ``transport``, as ``module:name``;
-    ``source_host`` the client's address where there is one (RFC 6022 2.1.4). ``recovery`` marks RFC 8341's
-    recovery session: root on the local socket. ``groups`` are the user's Unix groups (RFC 8341 external groups).
+    ``source_host`` the client's address where there is one (RFC 6022 2.1.4), ``local_host`` the one that it connected
+    to. ``recovery`` marks RFC 8341's recovery session: root on the local socket. ``groups`` are the user's Unix groups
+    (RFC 8341 external groups).
     """
 
     username: str
@@ -23,6 +24,7 @@ class Peer:
     source_host: str | None = None
     recovery: bool = False
     groups: tuple[str, ...] = ()
+    local_host: str | None = None
 
 
 class Transport(Protocol):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agent import errors
-from translators.base import Change, Plan, ServiceOwner, TranslatorError
+from translators.base import Change, Plan, ServiceOwner, TranslatorError, TunnelOwner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,10 +26,11 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What a commit would do: steps over all translators, in order, and remarks."""
+    """What a commit would do: steps over all translators, in order, remarks, and the tunnels that are touched."""
 
     steps: tuple[PlannedStep, ...]
     notes: tuple[str, ...]
+    tunnels: tuple[str, ...] = ()
 
     @property
     def plan(self) -> Plan:
@@ -73,6 +74,19 @@ def prepare_action(
         return _whole(translators, [PlannedStep(step, actor.path) for step in plan.steps], [*plan.notes], host)
     except TranslatorError as error:
         raise errors.operation_failed(error.message, app_tag=error.app_tag, path=error.path) from error
+
+
+def with_tunnels(
+    prepared: Prepared, translators: Sequence[Translator], host: Host, ends: tuple[str, str] | None
+) -> Prepared:
+    """Return a plan with the tunnels that it touches, and what a session between two addresses is to know of them."""
+    steps = prepared.plan.steps
+    found = [owner.touched(steps, host, ends) for owner in translators if isinstance(owner, TunnelOwner)]
+    return replace(
+        prepared,
+        tunnels=tuple(name for touched in found for name in touched.tunnels),
+        notes=(*prepared.notes, *(note for touched in found for note in touched.notes)),
+    )
 
 
 def subtree(data: dict[str, Any], path: str) -> Tree:

@@ -17,6 +17,7 @@ from agent.settings_values import (
     list_of,
     one_of,
     only,
+    parse_absolute,
     parse_address,
     parse_control,
     parse_flag,
@@ -120,7 +121,7 @@ class Datastore:
 
 @dataclass(frozen=True, slots=True)
 class Ipsec:
-    """Who starts and stops IPsec; paths are the managed machine's."""
+    """Who starts and stops IPsec, and the socket at which strongSwan is asked; paths are the managed machine's."""
 
     control: Control = AUTO
     vici: str = "/run/charon.vici"
@@ -187,7 +188,7 @@ _SECTIONS: Final[Mapping[str, tuple[Callable[..., Any], Mapping[str, Callable[[o
     ),
     "ipsec": (
         Ipsec,
-        {"control": parse_control, "vici": only("/run/charon.vici", instead_of="another VICI socket")},
+        {"control": parse_control, "vici": parse_absolute},
     ),
 }
 """Each section's class, and the parser of each key; the field has the key's name with ``_`` for ``-``."""

@@ -15,6 +15,8 @@ LARGEST_PORT: Final = 65535
 _UNITS: Final = {"": 1, "B": 1, "KiB": 1024, "MiB": MIB, "GiB": 1024 * MIB}
 _ADDRESS: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+(?:%\w+)?)\]|([^\s:\[\]]+)):([0-9]{1,5})", re.ASCII)
 _SIZE: Final = re.compile(r"([0-9]{1,15}) ?([A-Za-z]*)", re.ASCII)
+# systemd.unit(5): the characters of a unit's name, and its length.
+_SERVICE: Final = re.compile(r"[A-Za-z0-9:_.\\@-]{1,247}\.service", re.ASCII)
 
 _OWNER: Final = 0o600
 _ALL: Final = 0o666
@@ -35,10 +37,13 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Who starts and stops IPsec. ``program`` is a path on the managed machine, where ``kind`` is program."""
+    """Who starts and stops IPsec; ``name`` is a program's path on the managed machine, or a unit of its systemd."""
 
-    kind: Literal["auto", "starter", "program"]
-    program: str | None = None
+    kind: Literal["auto", "starter", "program", "systemd"]
+    name: str | None = None
+
+    def __str__(self) -> str:
+        return self.kind if self.name is None else f"{self.kind}:{self.name}"
 
 
 AUTO: Final = Control("auto")
@@ -111,14 +116,16 @@ def parse_control(value: object) -> Control:
     """Return who controls IPsec."""
     kind, _, argument = value.partition(":") if isinstance(value, str) else ("", "", "")
     if kind == "systemd":
-        raise ValueError("systemd is not in this release: use auto, starter or program:PATH")
+        if not _SERVICE.fullmatch(argument):
+            raise ValueError(f"must name a service of systemd, as in systemd:strongswan.service, not {value!r}")
+        return Control("systemd", argument)
     if kind == "program" and argument:
         return Control("program", parse_absolute(argument))
     if value == "auto":
         return AUTO
     if value == "starter":
         return Control("starter")
-    raise ValueError(f"must be auto, starter or program:PATH, not {value!r}")
+    raise ValueError(f"must be auto, starter, systemd:UNIT or program:PATH, not {value!r}")
 
 
 def list_of(parse: Callable[[object], T], *, at_least: int = 0) -> Callable[[object], tuple[T, ...]]:

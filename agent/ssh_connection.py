@@ -64,6 +64,11 @@ class Connection(asyncssh.SSHServerConnection):
         return str((self.get_extra_info("peername") or ("",))[0])
 
     @property
+    def local_host(self) -> str:
+        """The IP address that the peer connected to."""
+        return str((self.get_extra_info("sockname") or ("",))[0])
+
+    @property
     def writable(self) -> bool:
         """Whether sessions may write."""
         return not self._not_writing
@@ -168,7 +173,8 @@ class Channel(asyncssh.SSHServerSession[bytes]):
 
     def session_started(self) -> None:
         """Begin the session: the peer has been told by now that it got its subsystem, and takes data."""
-        peer = Peer(self._username, TRANSPORT, self._connection.source_host, groups=self._connection.groups)
+        link = self._connection
+        peer = Peer(self._username, TRANSPORT, link.source_host, groups=link.groups, local_host=link.local_host)
         _note(self._not_writing, "connection", hold=not self._connection.writable)
         try:
             receiver = self._connect(peer, self)

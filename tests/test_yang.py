@@ -32,7 +32,7 @@ DATA = {"container", "leaf", "leaf-list", "list", "choice", "action", "rpc", "no
 DESCRIBED = DATA | {"identity", "typedef", "enum", "bit", "must"}
 NUMBERS = {"uint8", "uint16", "uint32", "uint64", "int32", "decimal64", "yang:counter64", "yang:gauge64"}
 # Numbers that name or order something and measure nothing.
-UNITLESS = {"id", "irq", "number", "instance-id", "numa-node", "core-affinity", "priority"}
+UNITLESS = {"id", "old-id", "irq", "number", "instance-id", "numa-node", "core-affinity", "priority"}
 
 # Every data node below /acceleration, each with a value that it may have (RFC 7951).
 DOCUMENT = json.loads("""
@@ -149,6 +149,7 @@ VALID = [
     ),
     ("notif", "<device-error {}><kind>ring-overflow</kind><severity>major</severity></device-error>"),
     ("notif", "<acceleration-change {}><active>false</active><cause>failure</cause></acceleration-change>"),
+    ("notif", "<ipsec-tunnel-change {}><connection>a</connection><change>rekeyed</change></ipsec-tunnel-change>"),
     ("notif", "<ipsec-refresh {}><method>rekey</method><outcome>partial</outcome></ipsec-refresh>"),
 ]
 INVALID = [
@@ -240,6 +241,7 @@ def test_access_control_defaults(statements: list[Any]) -> None:
         "/acceleration/qat/device/interrupt": "default-deny-all",
         "/acceleration/qat/device/restart": "default-deny-all",
         "/acceleration/ipsec/security-association": "default-deny-all",
+        "/ipsec-tunnel-change": "default-deny-all",
         "/benchmark": "default-deny-all",
     }
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from translators.host import Host
 
@@ -242,6 +242,40 @@ class ServiceOwner(Protocol):
         """
 
 
+class ListeningError(Exception):
+    """The machine tells nothing by itself now, in words."""
+
+
+@runtime_checkable
+class Listener(Protocol):
+    """A translator that hears of things as they happen."""
+
+    def events(self, host: Host) -> Iterator[Event | None]:
+        """Yield what happens when it does, and None now and then, so that whoever listens can end it. It blocks.
+
+        Called in a thread of its own, beside everything else. Raises ListeningError.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The tunnels that steps touch, by name, and remarks about those that carry the session of whoever asks."""
+
+    tunnels: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class TunnelOwner(Protocol):
+    """A ServiceOwner whose service carries packets through tunnels."""
+
+    def touched(self, steps: Sequence[Step], host: Host, ends: tuple[str, str] | None) -> Touched:
+        """Return the tunnels that steps touch. Touches nothing, raises nothing.
+
+        ``ends`` are the local and the remote address of the session that asks, None for one without addresses.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something that happened on the machine; ``severity`` is info, warning or error.
@@ -254,12 +288,24 @@ class Event:
     notification: Tree | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """What was done about a service: its quiesce and resume steps, and what was between them, as far as begun.
+
+    ``undone``: and then all of it was undone. ``milliseconds`` is the time from the first step to the end.
+    """
+
+    steps: tuple[Step, ...]
+    milliseconds: int
+    undone: bool = False
+
+
 @runtime_checkable
 class RefreshReporter(Protocol):
     """A ServiceOwner that can tell what came of a refresh."""
 
-    def refreshed(self, host: Host, milliseconds: int) -> Event:
-        """Look at the service after its quiesce and resume steps, done or undone, and what was between them."""
+    def refreshed(self, refresh: Refresh, host: Host) -> Event | None:
+        """Look at the service and return what became of it; None where it was left alone after all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from translators.systemd import BUS, Manager
-from translators.vici import ask
+from translators.vici import ask, listen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -134,6 +134,14 @@ class Host(Protocol):
         """Ask charon at its socket; return the events of ``stream``, then the answer.
 
         Raises ViciError.
+        """
+
+    def vici_events(
+        self, path: str, names: Sequence[str], *, pause: float
+    ) -> Generator[tuple[str, Message] | None, None, None]:
+        """Yield what charon tells at the socket ``path``, by event and message, and None after each ``pause`` seconds.
+
+        Raises ViciError, also where charon ends.
         """
 
     def systemd(self) -> Systemd | None:
@@ -346,6 +354,12 @@ class RealHost:
     ) -> list[Message]:
         """See Host."""
         return ask(self._locate(path), path, command, message, stream=stream, timeout=timeout)
+
+    def vici_events(
+        self, path: str, names: Sequence[str], *, pause: float
+    ) -> Generator[tuple[str, Message] | None, None, None]:
+        """See Host."""
+        return listen(self._locate(path), path, names, pause=pause)
 
     def systemd(self) -> Systemd | None:
         """See Host. Below another root it would be the manager of this machine, not of that one."""

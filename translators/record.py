@@ -47,7 +47,8 @@ class RecordedHost:
     raises UnseenError, unless the recording is ``complete``. ``ran`` are the command lines that were run.
     ``devices`` give messages; ``inodes`` are those of files, 1 where they don't matter.
     ``daemons`` answer at VICI sockets: each gets the host, the command and its message, and returns the answer's
-    messages or raises ViciError; ``asked`` are the commands. ``manager`` is the service manager.
+    messages or raises ViciError; ``asked`` are the commands; ``events`` is what they tell by themselves. ``manager`` is
+    the service manager.
     """
 
     files: dict[str, bytes | OSError] = field(default_factory=dict)
@@ -62,6 +63,7 @@ class RecordedHost:
     read_paths: list[str] = field(default_factory=list)
     daemons: dict[str, Daemon] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    events: dict[str, list[tuple[str, Message]]] = field(default_factory=dict)
     manager: Systemd | None = None
     elapsed: float = 0.0
 
@@ -157,6 +159,17 @@ class RecordedHost:
             raise ViciError(path, "is not a socket")
         self.asked.append((command, dict(message)))
         return self.daemons[path](self, command, dict(message))
+
+    def vici_events(
+        self, path: str, names: Sequence[str], *, pause: float
+    ) -> Generator[tuple[str, Message] | None, None, None]:
+        """See Host. After what the test has, charon ends."""
+        for name, message in self.events.get(path, ()):
+            if name in names:
+                yield name, message
+        yield None
+        self.elapsed += pause
+        raise ViciAbsentError(path, "there is no such socket")
 
     def systemd(self) -> Systemd | None:
         """See Host."""
@@ -296,6 +309,12 @@ class RefusingHost:
             return self._call(path, lambda: self._host.vici(path, command, message, stream=stream, timeout=timeout))
         except OSError as error:
             raise ViciError(path, error.strerror or str(error)) from error
+
+    def vici_events(
+        self, path: str, names: Sequence[str], *, pause: float
+    ) -> Generator[tuple[str, Message] | None, None, None]:
+        """See Host. What is heard is no call that a step makes."""
+        return self._host.vici_events(path, names, pause=pause)
 
     def systemd(self) -> Systemd | None:
         """See Host."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from translators.cpu.translator import CpuTranslator
 from translators.files import WriteFile
-from translators.ipsec.keeping import KeepRunning, LeaveTunnels
+from translators.ipsec.keeping import KeepRunning
 from translators.ipsec.rekey import RekeyTunnels
-from translators.ipsec.returning import AwaitTunnels
+from translators.ipsec.returning import AwaitTunnels, ExpectTunnels
 from translators.ipsec.service import StartService, StopService
 from translators.ipsec.translator import IpsecTranslator
 from translators.ipsec.unit import StartUnit, StopUnit
@@ -35,8 +35,8 @@ STEPS: Final[tuple[type[Step], ...]] = (
     StopUnit,
     KeepRunning,
     RekeyTunnels,
+    ExpectTunnels,
     AwaitTunnels,
-    LeaveTunnels,
 )
 
 

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import re
+import select
 import socket
 import stat
 import struct
@@ -19,16 +20,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import vici
 from vici.exception import CommandException
+from vici.protocol import Message as Heard
 from vici.protocol import Packet, Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping, Sequence
 
 # A section: texts, lists of texts, and sections.
 Message: TypeAlias = dict[str, Any]
 
 REPLY_LIMIT: Final = 64 * 1024 * 1024
 PACKET_LIMIT: Final = 512 * 1024  # strongSwan's own: src/libcharon/plugins/vici/vici_socket.h, VICI_MESSAGE_SIZE_MAX
+_PACKET_SECONDS: Final = 10.0
 _HEADER: Final = struct.Struct("!I")
 # Characters outside of XML 1.0, section 2.2, and line ends that are none.
 _NO_TEXT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
@@ -91,6 +94,51 @@ def ask(
             raise ViciBrokenError(path, f"what answers {command} does not speak VICI ({_shown(error)})") from error
 
 
+def listen(
+    place: str, path: str, names: Sequence[str], *, pause: float
+) -> Generator[tuple[str, Message] | None, None, None]:
+    """Yield charon's events of these names as they come, and None where none came for ``pause`` seconds.
+
+    ``place`` and texts are as in ask. Raises ViciError, also where charon ends.
+    """
+    with _connected(place, path, _PACKET_SECONDS) as connection:
+        transport = _Bounded(connection, time.monotonic() + _PACKET_SECONDS)
+        try:
+            for name in names:
+                transport.send(Packet.register_event(name))
+                while (answer := Packet.parse(transport.receive())).response_type == Packet.EVENT:
+                    yield _heard(answer)
+                if answer.response_type != Packet.EVENT_CONFIRM:
+                    raise ViciCommandError(path, f"this charon does not tell of {name}")
+            yield None
+            while True:
+                if not _readable(connection, pause):
+                    yield None
+                    continue
+                transport.renew(time.monotonic() + _PACKET_SECONDS)
+                yield _heard(Packet.parse(transport.receive()))
+        except TimeoutError as error:
+            raise ViciTimeoutError(path, f"charon did not end a message within {_PACKET_SECONDS:g} s") from error
+        except ConnectionError as error:
+            raise ViciBrokenError(path, "charon ended the connection") from error
+        except ViciError:
+            raise
+        except Exception as error:
+            raise ViciBrokenError(path, f"what comes does not speak VICI ({_shown(error)})") from error
+
+
+def _heard(event: Any) -> tuple[str, Message]:  # noqa: ANN401 - the package has no types
+    if event.response_type != Packet.EVENT:
+        raise ValueError(f"a packet of type {event.response_type}")
+    return _text(event.event_type), _decoded(Heard.deserialize(event.payload))
+
+
+def _readable(connection: socket.socket, seconds: float) -> bool:
+    poller = select.poll()
+    poller.register(connection, select.POLLIN)
+    return bool(poller.poll(seconds * 1000))
+
+
 class _Bounded(Transport):  # type: ignore[misc] # the package has no types
     """Reads within a deadline, and no more than is sensible."""
 
@@ -99,6 +147,11 @@ class _Bounded(Transport):  # type: ignore[misc] # the package has no types
         self._deadline = deadline
         self._left = REPLY_LIMIT
         self._failure: Exception | None = None
+
+    def renew(self, deadline: float) -> None:
+        """Take what comes now for the beginning of another answer."""
+        self._deadline = deadline
+        self._left = REPLY_LIMIT
 
     def send(self, packet: bytes) -> None:
         # After a failure the session unregisters its events: what it would read then is out of step.

@@ -1,11 +1,11 @@
-"""``show``: what the acceleration hardware and the CPU do, as VyOS shows it."""
+"""``show``: what the acceleration hardware, the CPU and IPsec do, as VyOS shows it."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from agent.cli import show_cpu, show_device, show_interrupts, show_kernel_crypto, show_qat, show_status
+from agent.cli import show_cpu, show_device, show_interrupts, show_ipsec, show_kernel_crypto, show_qat, show_status
 from agent.cli.connection import add_connection, target
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ examples:
   accel-agent show qat interrupts --format json
   accel-agent show cpu --host gateway.example --user admin
   accel-agent show kernel-crypto
+  accel-agent show ipsec
 """
 _QAT_EXAMPLES = """\
 examples:
@@ -54,11 +55,18 @@ examples:
   accel-agent show kernel-crypto --all
   accel-agent show kernel-crypto --format json
 """
+_IPSEC_EXAMPLES = """\
+examples:
+  accel-agent show ipsec
+  accel-agent show ipsec --format json | jq '."hardware-acceleration:acceleration".ipsec'
+"""
 
 
 def add(commands: Any) -> None:  # noqa: ANN401 - argparse's own type is private
     """Add the command's parsers."""
-    show = _parser(commands, "show", "show devices, their work, and the CPU", "Show what an agent reports.", _EXAMPLES)
+    show = _parser(
+        commands, "show", "show devices, their work, the CPU and IPsec", "Show what an agent reports.", _EXAMPLES
+    )
     subjects = show.add_subparsers(title="subjects", required=True, metavar="SUBJECT")
     qat = _parser(
         subjects,
@@ -107,6 +115,15 @@ def add(commands: Any) -> None:  # noqa: ANN401 - argparse's own type is private
         show_kernel_crypto,
     )
     kernel_crypto.add_argument("--all", action="store_true", help="also what IPsec does not ask for")
+    _parser(
+        subjects,
+        "ipsec",
+        "the IPsec service and its tunnels",
+        "Show the IPsec service, its security associations with their algorithms and traffic, and whether an\n"
+        "accelerator does their work, why, and what would be better.",
+        _IPSEC_EXAMPLES,
+        show_ipsec,
+    )
 
 
 def _parser(

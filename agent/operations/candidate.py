@@ -85,10 +85,12 @@ async def plan(request: Request) -> bytes:
     """Return what committing a datastore would do to the machine, as far as the user may read it; touch nothing."""
     source = text(request.parameters("source").get("source"), "candidate", "candidate", "running")
     engine = request.services.engine
-    found = await engine.plan(request.services.datastores.get(source))
+    peer = request.session.peer
+    ends = (peer.local_host, peer.source_host) if peer.local_host and peer.source_host else None
+    found = await engine.plan(request.services.datastores.get(source), ends)
     access = request.access
     if not all(access.may_see(path) for path in engine.managed):
-        # A note does not say which subtree it is about.
+        # A note does not say which subtree it is about, nor does a tunnel.
         found = Prepared(tuple(planned for planned in found.steps if access.may_see(planned.owner)), ())
     output = request.services.model.node("/hardware-acceleration:plan/hardware-acceleration:output")
     return b"".join(child.xml() for child in from_json(output, _described(found)).all())
@@ -106,6 +108,7 @@ def _described(found: Prepared) -> Tree:
             }
             for number, planned in enumerate(found.steps, 1)
         ],
+        "tunnel": list(dict.fromkeys(found.tunnels)),
         "note": list(found.notes),
     }
 

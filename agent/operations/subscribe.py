@@ -110,6 +110,7 @@ def _time(request: Request, found: dict[str, Element], name: str) -> datetime | 
     value = text(found[name], "")
     leaf = request.services.model.node(f"{_INPUT}/{name}")
     try:
+        datetime.fromisoformat(value.strip())  # libyang takes the 31st of February for a day in March
         time = datetime.fromisoformat(leaf.canonical(value, found[name]))
         if time.tzinfo is None:
             raise ValueError(value)

@@ -153,3 +153,12 @@ def test_an_action_takes_its_right_and_that_to_read_what_it_is_in(model: Model) 
 def test_a_user_that_the_machine_does_not_know_is_in_no_group() -> None:
     assert asyncio.run(groups_of("no-such-user")) == ()
     assert "root" in asyncio.run(groups_of("root"))
+
+
+def test_what_tells_of_tunnels_is_sent_to_those_only_whom_a_rule_permits_it(model: Model) -> None:
+    module = "hardware-acceleration"
+    change, refresh = (model.node(f"/{module}:ipsec-{name}") for name in ("tunnel-change", "refresh"))
+    assert access(model).may_receive(refresh)
+    assert not access(model).may_receive(change)
+    permitted = {"module-name": module, "notification-name": "ipsec-tunnel-change", "action": "permit"}
+    assert access(model, permitted).may_receive(change)

@@ -19,6 +19,7 @@ from agent.settings import (
     parse_address,
 )
 from agent.toml_lines import key_lines
+from translators.registry import TranslatorSettings, translators
 
 EXAMPLE = Path(__file__).parents[2] / "packaging" / "agent.toml"
 
@@ -85,7 +86,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             persistence = "running"
             [ipsec]
             control = "program:/opt/vpn ctl"
-            vici = "/run/charon.vici"
+            vici = "/run/ike/charon.vici"
             """,
         )
     )
@@ -113,6 +114,14 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         pending_connections=9,
     )
     assert settings.ipsec.control == Control("program", "/opt/vpn ctl")
+    assert settings.ipsec.vici == "/run/ike/charon.vici"
+
+
+@pytest.mark.parametrize("text", ["auto", "starter", "systemd:ike@left.service", "program:/opt/vpn ctl"])
+def test_who_controls_ipsec_is_told_to_translators_as_it_was_written(tmp_path: Path, text: str) -> None:
+    control = load(write(tmp_path, f'[ipsec]\ncontrol = "{text}"\n')).ipsec.control
+    assert str(control) == text
+    translators(TranslatorSettings(ipsec_control=text))
 
 
 def test_the_example_as_shipped_changes_nothing() -> None:
@@ -178,15 +187,15 @@ def test_the_examples_comments_state_the_defaults(tmp_path: Path) -> None:
             "FILE:2: listen.call-home: call home is not in this release: only [] is, not ['192.0.2.1:4334']",
         ),
         (
-            '[ipsec]\nvici = "/run/other"\n',
-            (
-                "FILE:2: ipsec.vici: another VICI socket is not in this release:"
-                " only \"/run/charon.vici\" is, not '/run/other'"
-            ),
+            '[ipsec]\nvici = "charon.vici"\n',
+            "FILE:2: ipsec.vici: must be an absolute path, not 'charon.vici'",
         ),
         (
             '[ipsec]\ncontrol = "systemd:strongswan"\n',
-            "FILE:2: ipsec.control: systemd is not in this release: use auto, starter or program:PATH",
+            (
+                "FILE:2: ipsec.control: must name a service of systemd, as in systemd:strongswan.service,"
+                " not 'systemd:strongswan'"
+            ),
         ),
         (
             '[ipsec]\ncontrol = "program:vpn"\n',
@@ -194,7 +203,7 @@ def test_the_examples_comments_state_the_defaults(tmp_path: Path) -> None:
         ),
         (
             '[ipsec]\ncontrol = "starter:x"\n',
-            "FILE:2: ipsec.control: must be auto, starter or program:PATH, not 'starter:x'",
+            "FILE:2: ipsec.control: must be auto, starter, systemd:UNIT or program:PATH, not 'starter:x'",
         ),
         ('[listen]\nssh = "[::]:830"\n', "FILE:2: listen.ssh: must be a list in [ ], not '[::]:830'"),
         (

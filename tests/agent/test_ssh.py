@@ -29,6 +29,7 @@ def test_a_session_says_hello_first_and_knows_its_peer(tmp_path: Path) -> None:
             assert await reader.readexactly(6) == b"<rpc/>"
             peer = gateway.sessions[0].peer
             assert (peer.username, peer.source_host, peer.recovery) == ("anna", "127.0.0.1", False)
+            assert peer.local_host == "127.0.0.1"
             assert peer.transport == "ietf-netconf-monitoring:netconf-ssh"
 
     run(tmp_path, scenario)

@@ -33,6 +33,8 @@ COMMANDS = [
     ("show", "qat", "interrupts"),
     ("show", "cpu"),
     ("show", "kernel-crypto"),
+    ("show", "ipsec"),
+    ("doctor",),
     ("set",),
     ("delete",),
     ("plan",),
@@ -162,7 +164,7 @@ def completed(line: str, home: Path) -> list[str]:
         [sys.executable, "-m", "agent"],
         cwd=home,
         env={
-            "PATH": os.environ["PATH"],
+            **{name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ},
             "HOME": str(home),
             "_ARGCOMPLETE": "1",
             "_ARGCOMPLETE_IFS": "\n",
@@ -182,7 +184,7 @@ def completed(line: str, home: Path) -> list[str]:
     ("line", "words"),
     [
         ("accel-agent s", ["serve", "simulate", "show", "set", "save"]),
-        ("accel-agent show ", ["qat", "cpu", "kernel-crypto"]),
+        ("accel-agent show ", ["qat", "cpu", "kernel-crypto", "ipsec"]),
         ("accel-agent show qat ", ["status", "device", "interrupts"]),
         ("accel-agent show qat device x ", ["config", "flows"]),
         ("accel-agent show qat --format ", ["table", "json", "xml"]),

@@ -196,6 +196,15 @@ def test_the_kernels_algorithms(up: Gateway) -> None:
     assert " ".join(rows[-1]).startswith(f"{left_out} of {len(algorithms)} algorithms are none that IPsec asks for")
 
 
+def test_ipsec(gateway: Gateway) -> None:
+    ipsec = as_json(gateway("show", "ipsec", "--format", "json"))["ipsec"]
+    lines = done(gateway("show", "ipsec")).splitlines()
+
+    assert ipsec["service"]["name"] == "strongswan-starter"
+    assert [line.split() for line in lines[:2]] == [["name", "strongswan-starter"], ["state", "running"]]
+    assert lines[-1].startswith("The agent shows no security associations")
+
+
 def test_xml_is_the_replys_data(up: Gateway) -> None:
     data = etree.fromstring(done(up("show", "qat", "status", "--format", "xml")))
 

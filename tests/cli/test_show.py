@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ from agent.cli import (
     show_cpu,
     show_device,
     show_interrupts,
+    show_ipsec,
     show_kernel_crypto,
     show_plan,
     show_qat,
@@ -352,3 +354,49 @@ def test_an_empty_plan_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     output.show(show_plan.render({"changes-machine": False, "note": ["files stay as they are"]}))
 
     assert capsys.readouterr().out.splitlines() == ["nothing to do", "note: files stay as they are"]
+
+
+IPSEC = """\
+<ipsec>
+  <service><name>strongswan.service</name><state>running</state><version>5.9.8</version><uptime>3725</uptime>
+    <plugin>kernel-netlink</plugin></service>
+  <security-association>
+    <connection>north</connection><child>net</child><id>7</id><state>INSTALLED</state>
+    <remote-address>192.0.2.9</remote-address><encryption>AES_CBC-256</encryption>
+    <integrity>HMAC_SHA2_256_128</integrity><esn>true</esn>
+    <bytes-in>18446744073709551615</bytes-in><bytes-out>840</bytes-out>
+    <offload><state>partial</state><provider>qat</provider><reason>QAT does the cipher</reason>
+      <advice>switch ESN off</advice></offload>
+  </security-association>
+  <security-association>
+    <connection>north</connection><child>net</child><id>8</id>
+    <offload><state>partial</state><provider>qat</provider><reason>QAT does the cipher</reason>
+      <advice>switch ESN off</advice></offload>
+  </security-association>
+  <security-association>
+    <connection>south</connection><child>net</child><id>9</id><state>CREATED</state>
+  </security-association>
+</ipsec>
+"""
+
+
+def test_ipsec_has_a_row_for_each_association_and_each_verdict_once(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = shown(capsys, show_ipsec, IPSEC)
+    assert lines[:4] == ["name     strongswan.service", "state    running", "version  5.9.8", "uptime   3725 s"]
+    assert re.split(" {2,}", lines[4]) == [
+        *("tunnel", "id", "state", "peer", "algorithms", "bytes in", "bytes out", "offload", "by")
+    ]
+    algorithms = "AES_CBC-256/HMAC_SHA2_256_128/ESN"
+    assert [line.split() for line in lines[5:8]] == [
+        ["north/net", "7", "INSTALLED", "192.0.2.9", algorithms, "18446744073709551615", "840", "partial", "qat"],
+        ["north/net", "8", "partial", "qat"],
+        ["south/net", "9", "CREATED"],
+    ]
+    assert lines[8:] == ["north/net:", "  why: QAT does the cipher", "  advice: switch ESN off"]
+
+
+def test_ipsec_that_is_not_shown_may_be_kept_from_the_user(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = shown(capsys, show_ipsec, "<ipsec><service><state>not-installed</state></service></ipsec>")
+    assert lines[0] == "state  not-installed"
+    assert "access control keeps them from you" in lines[1]
+    assert shown(capsys, show_ipsec, "")[0] == "The agent reports nothing of the IPsec service."

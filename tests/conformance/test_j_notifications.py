@@ -609,6 +609,9 @@ def test_c221_who_reads_slower_than_the_log_forgets_is_ended(tmp_path: Path) -> 
 
 def test_c208_many_replays_while_commits_go_on_lose_and_repeat_nothing(agent: Agent) -> None:
     writer, reference = agent.session(), agent.session()
+    # That they have started is told before the replay begins.
+    quiet(writer)
+    quiet(reference)
     since = datetime.now(UTC).isoformat()
     reference.ok(create())
     commits = [[edit(top(f"<name>{number}</name>")), "<commit/>"] for number in range(100)]

@@ -10,7 +10,9 @@ from tests.lab.gateway import Actions, Gateway
 from tests.lab.namespace import Namespace, until
 
 PING_SECONDS = 0.005
-_SEQUENCE = re.compile(r"icmp_seq=(\d+)")
+# With the time, -D; a ping for which there is no route is not sent and has no number.
+_REPLY = re.compile(r"\[(\d+\.\d+)\] .*icmp_seq=(\d+)")
+_NOT_SENT = "ping: sendmsg: "
 
 
 class Site:
@@ -56,7 +58,7 @@ class Pings:
         self._log = log
         with log.open("wb") as output:
             self._ping = gateway.machine.spawn(
-                "ping", "-n", "-i", str(PING_SECONDS), "-I", gateway.inside, gateway.peer_inside, output=output
+                "ping", "-D", "-n", "-i", str(PING_SECONDS), "-I", gateway.inside, gateway.peer_inside, output=output
             )
         self._gateway = gateway
         self.wait(20)
@@ -67,15 +69,21 @@ class Pings:
         until(lambda: len(self._replies()) >= now + more, f"{more} more replies to pings")
 
     def end(self) -> tuple[int, float]:
-        """Return how many pings had no reply, and the longest row of those in seconds.
+        """Return how many pings had no reply or could not be sent, and the longest time without replies, in seconds.
 
-        What was lost before the first reply and after the last one does not count.
+        What was lost before the first reply and after the last one does not count; where nothing was, the time is 0.
         """
         self._gateway.machine.kill("ping", signal.SIGINT)
         self._ping.wait(timeout=10)
         replies = self._replies()
-        gaps = [after - before - 1 for before, after in pairwise(replies)]
-        return sum(gaps), max(gaps) * PING_SECONDS
+        lost = max(replies) - min(replies) + 1 - len(replies) + self._log.read_text().count(_NOT_SENT)
+        times = sorted(replies.values())
+        longest = max(after - before for before, after in pairwise(times)) - PING_SECONDS
+        return lost, longest if lost else 0.0
 
-    def _replies(self) -> list[int]:
-        return sorted(set(map(int, _SEQUENCE.findall(self._log.read_text()))))
+    def _replies(self) -> dict[int, float]:
+        """Return when there was the first reply to each ping, by its number."""
+        found: dict[int, float] = {}
+        for time, number in _REPLY.findall(self._log.read_text()):
+            found.setdefault(int(number), float(time))
+        return found

@@ -9,8 +9,8 @@ from tests.lab.machine import Machine
 from tests.lab.namespace import Namespace, until
 from tests.lab.site import Pings, Site
 from translators.apply import apply, unwind
-from translators.base import ALL, Disturbance
-from translators.ipsec.report import refreshed
+from translators.base import ALL, Disturbance, Refresh
+from translators.ipsec.report import Refreshed, refreshed
 from translators.ipsec.state import esp_plugin
 from translators.ipsec.translator import IpsecTranslator
 from translators.ipsec.tunnels import child_sas
@@ -74,17 +74,13 @@ def test_a_gateway_under_systemd_is_restarted_and_rekeyed(machine: Machine, tmp_
         undo = (apply(keep, host), apply(rekey, host))
         pings.wait(50)
         assert pings.end() == (0, 0.0)
-        told = refreshed(rekey.steps, host, 5.0)
-        assert told is not None
-        assert (told.method, told.before, told.after, told.remarks) == ("rekey", 1, 1, ())
+        assert refreshed(Refresh(rekey.steps, 5000), host) == Refreshed("rekey", 1, 1)
 
         before, after = translator.around(RESTART, host)
         apply(before, host)
         assert not site.left.answers()
         apply(after, host)
-        told = refreshed(after.steps, host, 5.0)
-        assert told is not None
-        assert (told.method, told.before, told.after, told.remarks) == ("restart", 1, 1, ())
+        assert refreshed(Refresh((*before.steps, *after.steps), 5000), host) == Refreshed("restart", 1, 1)
 
         assert unwind(undo[1], host) == ()
         assert machine.processes("charon-systemd") == []

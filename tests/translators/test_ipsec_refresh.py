@@ -6,17 +6,18 @@ from dataclasses import replace
 import pytest
 
 from tests.translators.charon import FakeCharon, gateway
-from translators.apply import PlanFailedError, apply
-from translators.base import Disturbance, Plan, StepError, TranslatorError
-from translators.ipsec.keeping import KeepRunning, LeaveTunnels
+from translators.apply import PlanFailedError, apply, undo_of, unwind
+from translators.base import Disturbance, Plan, Refresh, Step, StepError, TranslatorError
+from translators.ipsec.keeping import KeepRunning
 from translators.ipsec.rekey import AT_A_TIME, KEPT, LOST, MOVED, RekeyTunnels, rekey_all
 from translators.ipsec.report import Refreshed, refreshed
-from translators.ipsec.returning import AwaitTunnels, returned
+from translators.ipsec.returning import AwaitTunnels, ExpectTunnels, returned
 from translators.ipsec.service import StopService
 from translators.ipsec.translator import IpsecTranslator
 from translators.ipsec.unit import StartUnit, StopUnit
 from translators.ipsec.vici import SOCKET, Charon
 from translators.plans import decode, encode
+from translators.record import RecordedHost
 from translators.systemd import SystemdError
 from translators.vici import ViciTimeoutError
 
@@ -41,12 +42,21 @@ def two_tunnels() -> FakeCharon:
 
 
 TUNNELS = (("a", "net", "initiator"), ("b", "net", "responder"))
+EXPECT = ExpectTunnels(SOCKET, TUNNELS)
+
+
+def done(*steps: Step) -> Refresh:
+    return Refresh(steps, 1000)
+
+
+def undone(*steps: Step) -> Refresh:
+    return Refresh(steps, 1000, undone=True)
 
 
 def test_a_unit_is_restarted_and_its_tunnels_are_awaited() -> None:
     host, systemd = gateway(two_tunnels())
     before, after = IpsecTranslator().around((RESTART,), host)
-    assert before.steps == (StopUnit(UNIT, SOCKET),)
+    assert before.steps == (EXPECT, StopUnit(UNIT, SOCKET))
     assert after.steps == (StartUnit(UNIT, SOCKET), AwaitTunnels(SOCKET, TUNNELS))
     assert before.notes[0] == "the restart interrupts 2 tunnels: a/net, b/net"
     assert before.notes[1].startswith("the peer had begun 1 of them (b/net): with close_action none")
@@ -57,17 +67,17 @@ def test_a_unit_is_restarted_and_its_tunnels_are_awaited() -> None:
 
 
 def test_the_plan_survives_the_journal() -> None:
-    plan = Plan((StopUnit(UNIT, SOCKET), KEEP, rekeying(TUNNELS), AwaitTunnels(SOCKET, TUNNELS), LeaveTunnels("")))
+    plan = Plan((StopUnit(UNIT, SOCKET), KEEP, rekeying(TUNNELS), AwaitTunnels(SOCKET, TUNNELS), EXPECT))
     assert decode(encode(plan)) == plan
 
 
 def test_bringing_acceleration_on_rekeys() -> None:
     host, systemd = gateway(charon := two_tunnels())
     before, after = IpsecTranslator().around((REKEY,), host)
-    assert (before, after) == (Plan((KEEP,)), Plan((rekeying(TUNNELS),)))
+    assert (before, after) == (Plan((EXPECT, KEEP)), Plan((rekeying(TUNNELS),)))
     undo = (*apply(after, host).steps, *apply(before, host).steps)
     # Between them is the driver's step: it can't stop while tunnels use it.
-    assert undo == (StopUnit(UNIT, SOCKET), StartUnit(UNIT, SOCKET))
+    assert undo == (StopUnit(UNIT, SOCKET), StartUnit(UNIT, SOCKET), AwaitTunnels(SOCKET, TUNNELS))
     assert [sa.identity for sa in charon.sas if sa.state == "INSTALLED"] == [3, 4]
     assert systemd.jobs == []
 
@@ -81,7 +91,7 @@ def test_without_tunnels_there_is_nothing_to_rekey() -> None:
 def test_taking_acceleration_off_restarts_instead_of_rekeying(disturbances: tuple[Disturbance, ...]) -> None:
     host, _systemd = gateway(two_tunnels())
     before, after = IpsecTranslator().around(disturbances, host)
-    assert before.steps == (StopUnit(UNIT, SOCKET),)
+    assert before.steps == (EXPECT, StopUnit(UNIT, SOCKET))
     assert after.steps[0] == StartUnit(UNIT, SOCKET)
     assert before.notes[0] == (
         "ipsec-refresh is rekey, and the tunnels have to leave a driver before it stops: IPsec is restarted instead"
@@ -110,7 +120,7 @@ def test_the_unit_of_the_settings_is_acted_on() -> None:
     with pytest.raises(TranslatorError, match="neither by a unit of systemd"):
         IpsecTranslator().around((RESTART,), host)
     before, _after = IpsecTranslator("systemd:ike.service").around((RESTART,), host)
-    assert before.steps == (StopUnit("ike.service", SOCKET),)
+    assert before.steps == (EXPECT, StopUnit("ike.service", SOCKET))
     systemd.units["ike.service"] = replace(systemd.units["ike.service"], active_state="inactive")
     assert IpsecTranslator("systemd:ike.service").around((RESTART,), host) == (Plan(), Plan())
     with pytest.raises(TranslatorError, match=r"there is no unit no\.service"):
@@ -124,7 +134,7 @@ def test_a_starter_in_a_foreign_unit_is_acted_on_itself() -> None:
     host.files["/proc/699/comm"] = b"starter\n"
     host.programs["/usr/sbin/ipsec"] = lambda _host, _argv: (0, "")
     before, _after = IpsecTranslator().around((RESTART,), host)
-    assert before.steps == (StopService("starter", "/usr/sbin/ipsec"),)
+    assert before.steps == (EXPECT, StopService("starter", "/usr/sbin/ipsec"))
 
 
 def test_a_systemd_that_does_not_answer_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,20 +260,94 @@ def test_each_missing_tunnel_has_its_reason() -> None:
     assert found["demand"].result == "on-demand"
 
 
-def test_what_came_of_a_refresh_is_told_by_the_machine() -> None:
+def test_what_came_of_a_rekey_is_told_by_the_machine() -> None:
     host, _systemd = gateway(charon := two_tunnels())
-    assert refreshed((), host, 1.0) is None
-    steps = (rekeying(TUNNELS),)
+    rekey = done(EXPECT, KEEP, rekeying(TUNNELS))
     kept = "it still has its old SA, and moves at its next rekeying"
-    assert refreshed(steps, host, 1.0) == Refreshed("rekey", 2, 2, (f"a/net: {kept}", f"b/net: {kept}"))
-    steps[0].perform(host)
-    assert refreshed(steps, host, 1.0) == Refreshed("rekey", 2, 2, ())
+    assert refreshed(rekey, host) == Refreshed("rekey", 2, 2, (("a/net", kept), ("b/net", kept)))
+    rekeying(TUNNELS).perform(host)
+    assert refreshed(rekey, host) == Refreshed("rekey", 2, 2)
     charon.sas = [sa for sa in charon.sas if sa.connection == "a"]
-    assert refreshed(steps, host, 1.0) == Refreshed("rekey", 2, 1, ("b/net: it has no SA now",))
-    told = refreshed((StartUnit(UNIT, SOCKET), AwaitTunnels(SOCKET, TUNNELS)), host, 1.0)
-    assert told is not None
-    assert (told.method, told.before, told.after) == ("restart", 2, 1)
-    assert told.remarks[0].startswith("b/net: the peer had begun it and has not again")
+    assert refreshed(rekey, host) == Refreshed("rekey", 2, 1, (("b/net", "it has no SA now"),))
+
+
+def test_what_came_of_a_restart_is_told_by_the_machine() -> None:
+    host, _systemd = gateway(charon := two_tunnels())
+    restart = (EXPECT, StopUnit(UNIT, SOCKET), StartUnit(UNIT, SOCKET), AwaitTunnels(SOCKET, TUNNELS))
+    assert refreshed(done(*restart), host) == Refreshed("restart", 2, 2)
+    charon.sas = [sa for sa in charon.sas if sa.connection == "a"]
+    # Whether it is done, or undone after its first step.
+    for refresh in (done(*restart), undone(*restart[:2])):
+        found = refreshed(refresh, host)
+        assert found is not None
+        assert (found.method, found.before, found.after) == ("restart", 2, 1)
+        assert found.missing[0][1].startswith("the peer had begun it and has not again")
+    assert refreshed(done(StopUnit(UNIT, SOCKET)), host) == Refreshed("restart")
+
+
+def test_a_rekey_that_was_not_begun_is_none_and_one_that_was_undone_is_a_restart() -> None:
+    host, _systemd = gateway(two_tunnels())
+    translator = IpsecTranslator()
+    assert translator.refreshed(undone(EXPECT, KEEP), host) is None
+    event = translator.refreshed(undone(EXPECT, KEEP, rekeying(TUNNELS)), host)
+    assert event is not None
+    assert event.text == "IPsec was restarted within 1000 ms, 2 of 2 tunnels are up: succeeded"
+
+
+def test_a_refresh_is_told_with_each_tunnel_that_is_missing() -> None:
+    host, _systemd = gateway(charon := two_tunnels())
+    charon.sas = [sa for sa in charon.sas if sa.connection == "a"]
+    charon.traps = [("b", "net")]
+    event = IpsecTranslator().refreshed(done(EXPECT, StopUnit(UNIT, SOCKET)), host)
+    assert event is not None
+    assert event.severity == "warning"
+    reason = "the first packet for it brings it up"
+    assert event.text == f"IPsec was restarted within 1000 ms, 1 of 2 tunnels are up: partial; b/net: {reason}"
+    assert event.notification == {
+        "hardware-acceleration:ipsec-refresh": {
+            "method": "restart",
+            "outcome": "partial",
+            "duration": 1000,
+            "tunnels-before": 2,
+            "tunnels-after": 1,
+            "missing-tunnel": [{"name": "b/net", "reason": reason}],
+        }
+    }
+
+
+def test_a_refresh_after_which_charon_does_not_run_or_answer_has_failed() -> None:
+    host, systemd = gateway(two_tunnels())
+    systemd.job(UNIT, "stop", timeout=1.0)
+    del host.daemons[SOCKET]
+    for steps, method in (((EXPECT,), "restart"), ((rekeying(TUNNELS),), "rekey")):
+        event = IpsecTranslator().refreshed(done(*steps), host)
+        assert event is not None
+        assert event.severity == "error"
+        assert "what its tunnels do can't be told" in event.text
+        assert event.notification == {
+            "hardware-acceleration:ipsec-refresh": {"method": method, "outcome": "failed", "duration": 1000}
+        }
+    event = IpsecTranslator().refreshed(done(StopUnit(UNIT, "")), host)
+    assert event is not None
+    assert event.text == "IPsec was restarted within 1000 ms: failed"
+
+
+def test_a_restart_that_is_undone_waits_for_the_tunnels() -> None:
+    host, systemd = gateway(charon := two_tunnels())
+    before, _after = IpsecTranslator().around((RESTART,), host)
+    before.steps[1].perform(host)
+    gone, charon.sas = charon.sas, []
+    began = host.monotonic()
+
+    def later(machine: RecordedHost, command: str, message: dict[str, object]) -> list[dict[str, object]]:
+        if machine.monotonic() >= began + 3:
+            charon.sas = gone
+        return charon(machine, command, message)
+
+    host.daemons[SOCKET] = later
+    assert unwind(undo_of(before.steps), host) == ()
+    assert systemd.jobs == [("stop", UNIT), ("start", UNIT)]
+    assert began + 3 <= host.monotonic() < began + 4
 
 
 def test_a_starter_s_pid_file_that_can_t_be_read_refuses() -> None:

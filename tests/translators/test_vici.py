@@ -1,6 +1,7 @@
 """One question over VICI: every way in which a daemon fails to answer has its own error, in time."""
 
 import contextlib
+import itertools
 import socket
 import struct
 import threading
@@ -227,3 +228,61 @@ def test_a_socket_outside_of_the_root_is_not_reached(host: RealHost, root: Path)
     (root / "run/charon.vici").symlink_to("/run/elsewhere.vici")
     with pytest.raises(ViciError, match="no such socket"):
         ask(host)
+
+
+def confirm(connection: socket.socket) -> None:
+    """Take a registration and confirm it."""
+    (length,) = struct.unpack("!I", connection.recv(4, socket.MSG_WAITALL))
+    assert connection.recv(length, socket.MSG_WAITALL)[0] == Packet.EVENT_REGISTER
+    connection.sendall(packet(bytes([Packet.EVENT_CONFIRM])))
+
+
+def told(name: str, **content: object) -> bytes:
+    said = bytes([Packet.EVENT, len(name)]) + name.encode()
+    return packet(said + Message.serialize(content))
+
+
+def test_events_come_one_by_one_with_pauses_between_them(host: RealHost, serve: Serve) -> None:
+    go_on = threading.Event()
+
+    def behave(connection: socket.socket) -> None:
+        confirm(connection)
+        connection.sendall(told("a", number="1"))
+        confirm(connection)
+        assert go_on.wait(10)
+        connection.sendall(told("b", number="2") + told("a", number="3"))
+
+    serve(behave)
+    events = host.vici_events(SOCKET, ("a", "b"), pause=0.01)
+    assert next(events) == ("a", {"number": "1"})
+    assert next(events) is None
+    assert next(events) is None
+    go_on.set()
+    heard = list(itertools.islice(filter(None, events), 2))
+    assert heard == [("b", {"number": "2"}), ("a", {"number": "3"})]
+    with pytest.raises(ViciBrokenError, match="charon ended the connection"):
+        list(events)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (packet(bytes([Packet.EVENT_UNKNOWN])), "does not tell of a"),
+        (packet(bytes([Packet.EVENT_CONFIRM])) + packet(bytes([Packet.CMD_RESPONSE])), "does not speak VICI"),
+        (struct.pack("!I", 2**31), "does not speak VICI"),
+    ],
+)
+def test_what_is_no_event_ends_the_listening(host: RealHost, serve: Serve, answer: bytes, said: str) -> None:
+    def behave(connection: socket.socket) -> None:
+        connection.recv(100)
+        connection.sendall(answer)
+        connection.recv(100)
+
+    serve(behave)
+    with pytest.raises(ViciError, match=said):
+        list(host.vici_events(SOCKET, ("a",), pause=0.01))
+
+
+def test_without_a_socket_there_is_nothing_to_listen_to(host: RealHost) -> None:
+    with pytest.raises(ViciAbsentError):
+        list(host.vici_events(SOCKET, ("a",), pause=0.01))

@@ -1,4 +1,4 @@
-"""Steps that do nothing to IPsec themselves, and are there for what undoing them does or leaves."""
+"""A step that does nothing to IPsec itself, and is there for what undoing it does."""
 
 from __future__ import annotations
 
@@ -39,31 +39,6 @@ class KeepRunning:
 
     def inverse(self) -> Step:
         return stopping(self.owner, self.name, self.vici).inverse()
-
-    def observe(self, host: Host) -> str:
-        return observed(self.vici, host)
-
-
-@dataclass(frozen=True, slots=True)
-class LeaveTunnels:
-    """Do nothing: the tunnels that are there are as good as those that were."""
-
-    kind: ClassVar[str] = "ipsec-leave-tunnels"
-
-    vici: str
-
-    @property
-    def disturbs(self) -> Disturbance | None:
-        return None
-
-    def describe(self) -> str:
-        return "leave the IPsec tunnels as they are"
-
-    def perform(self, host: Host) -> None:
-        pass
-
-    def inverse(self) -> Step:
-        return self
 
     def observe(self, host: Host) -> str:
         return observed(self.vici, host)

@@ -10,7 +10,7 @@ from translators.ipsec.control import RUNNING
 from translators.ipsec.keeping import KeepRunning, stopping
 from translators.ipsec.owner import OwnerError, daemons, find_owner, state_of
 from translators.ipsec.rekey import RekeyTunnels
-from translators.ipsec.returning import AwaitTunnels, tunnels_up
+from translators.ipsec.returning import ExpectTunnels, tunnels_up
 from translators.ipsec.tunnels import RESPONDER
 from translators.ipsec.vici import Charon
 from translators.sources import SourceError
@@ -90,13 +90,15 @@ def _rekey(owner: Owner, vici: str, tunnels: _Tunnels) -> _Around:
     if not tunnels:
         return Plan(), Plan()
     keep = KeepRunning(owner.kind, owner.name, vici)
-    return Plan((keep,)), Plan((RekeyTunnels(owner.kind, owner.name, vici, tunnels),))
+    rekey = RekeyTunnels(owner.kind, owner.name, vici, tunnels)
+    return Plan((ExpectTunnels(vici, tunnels), keep)), Plan((rekey,))
 
 
 def _restart(owner: Owner, vici: str, tunnels: _Tunnels, notes: tuple[str, ...]) -> _Around:
     stop = stopping(owner.kind, owner.name, vici)
-    waiting: tuple[Step, ...] = (AwaitTunnels(vici, tunnels),) if tunnels else ()
-    return Plan((stop,), (*notes, *_interruptions(tunnels))), Plan((stop.inverse(), *waiting))
+    expecting: tuple[Step, ...] = (ExpectTunnels(vici, tunnels),) if tunnels else ()
+    waiting = tuple(step.inverse() for step in expecting)
+    return Plan((*expecting, stop), (*notes, *_interruptions(tunnels))), Plan((stop.inverse(), *waiting))
 
 
 def _interruptions(tunnels: _Tunnels) -> tuple[str, ...]:

@@ -3,54 +3,99 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from translators.base import Event
+from translators.ipsec.keeping import KeepRunning
 from translators.ipsec.rekey import RekeyTunnels
-from translators.ipsec.returning import BACK, MISSING, AwaitTunnels, returned
+from translators.ipsec.returning import BACK, ExpectTunnels, returned
 from translators.ipsec.tunnels import child_sas, up
 from translators.ipsec.vici import Charon
+from translators.vici import ViciError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from translators.base import Step
+    from translators.base import Refresh, Tree
     from translators.host import Host
+
+_NAMED: Final = 10
+_SEVERITIES: Final = {"succeeded": "info", "partial": "warning", "failed": "error"}
+_DONE: Final = {"restart": "restarted", "rekey": "rekeyed"}
 
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """How many tunnels carried traffic before and after, and a line about each that is not as it should be."""
+    """How many tunnels carried traffic before and after, and why each of the others is not as it should be, by name.
+
+    Without a charon that answers, ``before`` and ``after`` are None.
+    """
 
     method: str
-    before: int
-    after: int
-    remarks: tuple[str, ...]
+    before: int | None = None
+    after: int | None = None
+    missing: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def outcome(self) -> str:
+        """The model's word for what came of it, where IPsec runs."""
+        return "partial" if self.missing or self.before != self.after else "succeeded"
 
 
-def refreshed(steps: Iterable[Step], host: Host, seconds: float) -> Refreshed | None:
-    """Return what came of the steps of a refresh that took so long; None where none of them concerns tunnels.
-
-    Raises ViciError, ValueError.
-    """
-    for step in steps:
-        if isinstance(step, AwaitTunnels):
-            found = returned(Charon(host, step.vici), step.tunnels)
-            missing = tuple(str(tunnel) for tunnel in found if tunnel.result == MISSING)
-            return Refreshed("restart", len(found), sum(tunnel.result == BACK for tunnel in found), missing)
-        if isinstance(step, RekeyTunnels):
-            return _rekeyed(step, Charon(host, step.vici), seconds)
-    return None
+def event(refresh: Refresh, host: Host, *, runs: bool) -> Event | None:
+    """Return what came of a refresh, None where IPsec was left alone; ``runs`` is whether it runs now."""
+    try:
+        found = refreshed(refresh, host)
+    except (ViciError, ValueError) as error:
+        return _told(Refreshed(_method(refresh)), refresh, "failed", f"what its tunnels do can't be told: {error}")
+    if found is None:
+        return None
+    remarks = [f"{name}: {reason}" for name, reason in found.missing[:_NAMED]]
+    remarks += ["…"] if len(found.missing) > _NAMED else []
+    return _told(found, refresh, found.outcome if runs else "failed", "; ".join(remarks))
 
 
-def _rekeyed(step: RekeyTunnels, charon: Charon, seconds: float) -> Refreshed:
-    present = up(child_sas(charon))
-    remarks = []
+def refreshed(refresh: Refresh, host: Host) -> Refreshed | None:
+    """Return what the tunnels do now, None where nothing was done to them. Raises ViciError, ValueError."""
+    rekeyed = next((step for step in refresh.steps if isinstance(step, RekeyTunnels)), None)
+    if rekeyed is not None and not refresh.undone:
+        return _rekeyed(rekeyed, host, refresh.milliseconds / 1000)
+    if rekeyed is None and any(isinstance(step, KeepRunning) for step in refresh.steps):
+        return None
+    expected = next((step for step in refresh.steps if isinstance(step, ExpectTunnels)), None)
+    if expected is None:
+        return Refreshed("restart")
+    found = returned(Charon(host, expected.vici), expected.tunnels)
+    missing = tuple((tunnel.name, tunnel.reason) for tunnel in found if tunnel.result != BACK)
+    return Refreshed("restart", len(found), len(found) - len(missing), missing)
+
+
+def _rekeyed(step: RekeyTunnels, host: Host, seconds: float) -> Refreshed:
+    present = up(child_sas(Charon(host, step.vici)))
+    missing = []
     for connection, child, *_role in step.tunnels:
         now = present.get((connection, child))
         if now is None:
-            remarks.append(f"{connection}/{child}: it has no SA now")
+            missing.append((f"{connection}/{child}", "it has no SA now"))
         # charon tells whole seconds.
         elif now.installed is not None and now.installed > seconds + 1:
-            remarks.append(f"{connection}/{child}: it still has its old SA, and moves at its next rekeying")
+            missing.append((f"{connection}/{child}", "it still has its old SA, and moves at its next rekeying"))
     kept = sum((connection, child) in present for connection, child, *_role in step.tunnels)
-    return Refreshed("rekey", len(step.tunnels), kept, tuple(remarks))
+    return Refreshed("rekey", len(step.tunnels), kept, tuple(missing))
+
+
+def _method(refresh: Refresh) -> str:
+    rekeyed = any(isinstance(step, RekeyTunnels) for step in refresh.steps)
+    # What undoes a rekey is a restart.
+    return "rekey" if rekeyed and not refresh.undone else "restart"
+
+
+def _told(found: Refreshed, refresh: Refresh, outcome: str, remarks: str) -> Event:
+    content: Tree = {"method": found.method, "outcome": outcome, "duration": refresh.milliseconds}
+    counted = ""
+    if found.before is not None:
+        content |= {"tunnels-before": found.before, "tunnels-after": found.after}
+        counted = f", {found.after} of {found.before} tunnels are up"
+    if found.missing:
+        content["missing-tunnel"] = [{"name": name, "reason": reason} for name, reason in found.missing]
+    said = f"IPsec was {_DONE[found.method]} within {refresh.milliseconds} ms{counted}: {outcome}"
+    text = f"{said}; {remarks}" if remarks else said
+    return Event(_SEVERITIES[outcome], text, {"hardware-acceleration:ipsec-refresh": content})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from translators.base import StepError
 from translators.host import wait_until
-from translators.ipsec.keeping import LeaveTunnels, observed
+from translators.ipsec.keeping import observed
 from translators.ipsec.tunnels import INITIATOR, IkeSa, child_sas, ike_sas, up
 from translators.ipsec.vici import Charon, sections
 from translators.vici import ViciError
@@ -34,8 +34,36 @@ class Return:
     result: str
     reason: str = ""
 
-    def __str__(self) -> str:
-        return f"{self.connection}/{self.child}: {self.reason or self.result}"
+    @property
+    def name(self) -> str:
+        """The tunnel's name."""
+        return f"{self.connection}/{self.child}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectTunnels:
+    """Do nothing now; when the steps after it are undone, wait for the tunnels that were up: see AwaitTunnels."""
+
+    kind: ClassVar[str] = "ipsec-expect"
+
+    vici: str
+    tunnels: tuple[tuple[str, ...], ...]
+
+    @property
+    def disturbs(self) -> Disturbance | None:
+        return None
+
+    def describe(self) -> str:
+        return f"keep in mind which {len(self.tunnels)} IPsec tunnels are up"
+
+    def perform(self, host: Host) -> None:
+        pass
+
+    def inverse(self) -> Step:
+        return AwaitTunnels(self.vici, self.tunnels)
+
+    def observe(self, host: Host) -> str:
+        return observed(self.vici, host)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +102,7 @@ class AwaitTunnels:
             raise StepError(str(error)) from error
 
     def inverse(self) -> Step:
-        return LeaveTunnels(self.vici)
+        return ExpectTunnels(self.vici, self.tunnels)
 
     def observe(self, host: Host) -> str:
         return observed(self.vici, host)

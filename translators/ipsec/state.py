@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 # Which plugins of charon install SAs; of several the one that was loaded first does.
 ESP_PLUGINS: Final = ("kernel-libipsec", "kernel-netlink", "kernel-pfkey")
 
-_UNREADABLE: Final = (SourceError, OwnerError, SystemdError, ProgramTimeoutError, OSError)
+# What asking who runs charon may raise.
+UNREADABLE: Final = (SourceError, OwnerError, SystemdError, ProgramTimeoutError, OSError)
 
 
 @dataclass(slots=True)
@@ -42,7 +43,7 @@ class _Found:
         """Add a leaf; one that is not there is left out, one that is broken is a fault."""
         try:
             value = read()
-        except (*_UNREADABLE, ViciError) as error:
+        except (*UNREADABLE, ViciError) as error:
             self.faults.append(Fault(f"{self.path}/{name}", str(error)))
             return
         if value is not None:
@@ -55,11 +56,11 @@ def service(charon: Charon, path: str, wanted: Selection, configured: Owner | No
     found = _Found(path, {}, [])
     try:
         running = daemons(host)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         return Reading({}, (Fault(f"{path}/state", str(error)),))
     readers: dict[str, Callable[[], object | None]] = {
         "name": lambda: _name(host, running, configured),
-        "state": lambda: _state(charon, running, configured),
+        "state": lambda: state(charon, running, configured),
         "version": lambda: _unless_absent(lambda: charon.version().get("version")),
         "uptime": lambda: uptime(host, running.charons[0]),
         "plugin": lambda: _unless_absent(lambda: plugins(charon) or None),
@@ -70,7 +71,9 @@ def service(charon: Charon, path: str, wanted: Selection, configured: Owner | No
     return Reading(found.tree, tuple(found.faults))
 
 
-def associations(charon: Charon, path: str, wanted: Selection, verdict: Callable[[ChildSa], Tree] | None) -> Reading:
+def associations(
+    charon: Charon, path: str, wanted: Selection, verdict: Callable[[ChildSa], Tree] | None = None
+) -> Reading:
     """Return the list ``security-association``, whose path is ``path``: as far as ``wanted``, of its parent.
 
     ``verdict`` makes an SA's container ``offload``. Where all that is wanted is of named connections, only those are
@@ -152,7 +155,8 @@ def _name(host: Host, running: Daemons, configured: Owner | None) -> str | None:
     return None if owner is None else owner.label
 
 
-def _state(charon: Charon, running: Daemons, configured: Owner | None) -> str:
+def state(charon: Charon, running: Daemons, configured: Owner | None) -> str:
+    """Return the service's state, in the model's words. Raises SourceError, SystemdError and others of UNREADABLE."""
     if configured is not None:
         return state_of(configured, charon.host)
     if not running.charons:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from translators.base import Plan, Reading
-from translators.ipsec import refresh, state
-from translators.ipsec.owner import parse_setting
+from translators.base import ListeningError, Plan, Reading
+from translators.ipsec import events, refresh, report, state
+from translators.ipsec.control import RUNNING
+from translators.ipsec.offload import Offload
+from translators.ipsec.owner import daemons, parse_setting
+from translators.ipsec.touching import touched
 from translators.ipsec.vici import SOCKET, Charon
+from translators.vici import ViciError
 
 if TYPE_CHECKING:
-    from translators.base import Change, Disturbance, Selection, Tree
+    from collections.abc import Iterator, Sequence
+
+    from translators.base import Change, Disturbance, Event, Refresh, Selection, Step, Touched, Tree
     from translators.host import Host
 
 PATH: Final = "/hardware-acceleration:acceleration/ipsec"
@@ -35,12 +41,32 @@ class IpsecTranslator:
     def around(self, disturbances: tuple[Disturbance, ...], host: Host) -> tuple[Plan, Plan]:
         return refresh.around(disturbances, host, self._configured, self._vici)
 
+    def events(self, host: Host) -> Iterator[Event | None]:
+        try:
+            for heard in Charon(host, self._vici).events(events.NAMES):
+                if heard is None:
+                    yield None
+                else:
+                    yield from events.changes(*heard)
+        except (ViciError, ValueError) as error:
+            raise ListeningError(f"charon tells nothing of its tunnels: {error}") from error
+
+    def touched(self, steps: Sequence[Step], host: Host, ends: tuple[str, str] | None) -> Touched:
+        return touched(steps, host, ends)
+
+    def refreshed(self, refresh: Refresh, host: Host) -> Event | None:
+        try:
+            runs = state.state(Charon(host, self._vici), daemons(host), self._configured) == RUNNING
+        except state.UNREADABLE:
+            runs = False
+        return report.event(refresh, host, runs=runs)
+
     def operational(self, host: Host, wanted: Selection, running: Tree) -> Reading:  # noqa: ARG002 - as in prepare
         charon = Charon(host, self._vici)
         service = wanted.into("service")
         found = Reading({})
         if service is not None:
             found = state.service(charon, f"{PATH}/service", service, self._configured)
-        listed = state.associations(charon, f"{PATH}/security-association", wanted, None)
+        listed = state.associations(charon, f"{PATH}/security-association", wanted, Offload(charon))
         tree = {"service": found.tree} if found.tree else {}
         return Reading(tree | listed.tree, found.faults + listed.faults)

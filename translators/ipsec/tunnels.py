@@ -88,13 +88,13 @@ def readable_child_sas(charon: Charon, **wanted: str) -> tuple[list[ChildSa], li
     complaints: list[str] = []
     for connection, listed in charon.sas(**wanted):
         try:
-            ike = _ike(connection, listed)
+            ike = ike_sa(connection, listed)
         except ValueError as error:
             complaints.append(str(error))
             continue
         for key, section in sections(listed, "child-sas"):
             try:
-                found.append(_child(ike, key, section))
+                found.append(child_sa(ike, key, section))
             except ValueError as error:
                 complaints.append(str(error))
     return found, complaints
@@ -102,7 +102,7 @@ def readable_child_sas(charon: Charon, **wanted: str) -> tuple[list[ChildSa], li
 
 def ike_sas(charon: Charon) -> list[IkeSa]:
     """Return the IKE SAs. Raises as child_sas."""
-    return [_ike(connection, listed) for connection, listed in charon.sas()]
+    return [ike_sa(connection, listed) for connection, listed in charon.sas()]
 
 
 def up(children: list[ChildSa]) -> dict[tuple[str, str], ChildSa]:
@@ -111,7 +111,8 @@ def up(children: list[ChildSa]) -> dict[tuple[str, str], ChildSa]:
     return {child.tunnel: child for child in sorted(installed, key=lambda child: child.identity)}
 
 
-def _ike(connection: str, listed: dict[str, Any]) -> IkeSa:
+def ike_sa(connection: str, listed: dict[str, Any]) -> IkeSa:
+    """Return an IKE SA of charon's. Raises ValueError for one that lacks what every SA has."""
     said = texts(listed)
     return IkeSa(
         connection,
@@ -130,7 +131,8 @@ def _ike(connection: str, listed: dict[str, Any]) -> IkeSa:
     )
 
 
-def _child(ike: IkeSa, key: str, section: dict[str, Any]) -> ChildSa:
+def child_sa(ike: IkeSa, key: str, section: dict[str, Any]) -> ChildSa:
+    """Return a child SA of charon's. Raises as ike_sa."""
     said = texts(section)
     where = f"{ike.connection}/{key}"
     has_algorithms = "encr-alg" in said or "integ-alg" in said

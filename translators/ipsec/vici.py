@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from translators.vici import ViciBrokenError, ViciError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from translators.host import Host
 
@@ -17,6 +17,8 @@ SOCKET: Final = "/run/charon.vici"
 ANSWER_SECONDS: Final = 10.0
 # Asked again and again until it answers.
 PROBE_SECONDS: Final = 1.0
+# As long an agent that ends waits for the one who listens.
+EVENT_SECONDS: Final = 0.25
 LISTING_LIMIT: Final = 20_000
 
 
@@ -58,6 +60,10 @@ class Charon:
     def rekey(self, identity: int) -> None:
         """Ask for a child SA's successor; that charon begins to make it is all that the answer says."""
         self.host.vici(self.socket, "rekey", {"child-id": str(identity)}, timeout=ANSWER_SECONDS)
+
+    def events(self, names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]] | None]:
+        """Yield events of these names as they come, and None where none came for a moment."""
+        yield from self.host.vici_events(self.socket, names, pause=EVENT_SECONDS)
 
     def _listed(self, command: str, stream: str, wanted: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
         message = {name.replace("_", "-"): value for name, value in wanted.items()}
