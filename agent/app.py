@@ -184,12 +184,19 @@ def _services(
     announced = capabilities(modules, identifier, revision, _features(settings))
     operational = Operational(model, datastores, managed, host, readers, deadline=_READ_DEADLINE)
     operational.provide_fixed(library.containers(modules, identifier, datastores.names))
-    operational.provide(
+    nacm = Nacm(model, datastores)
+    operational.provide_by_user(
         "/ietf-netconf-monitoring:netconf-state",
-        partial(netconf_state, capabilities=announced, modules=modules, datastores=datastores, sessions=sessions),
+        partial(
+            netconf_state,
+            capabilities=announced,
+            modules=modules,
+            datastores=datastores,
+            sessions=sessions,
+            nacm=nacm,
+        ),
     )
     kept = settings.notifications
-    nacm = Nacm(model, datastores)
     operational.provide("/ietf-netconf-acm:nacm", lambda _wanted: nacm.state())
     streams = Streams(model, options.state_dir, now=_now, entries=kept.log_entries, size=kept.log_size)
     engine = CommitEngine(

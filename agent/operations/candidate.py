@@ -87,9 +87,9 @@ async def plan(request: Request) -> bytes:
     engine = request.services.engine
     found = await engine.plan(request.services.datastores.get(source))
     access = request.access
-    if not all(access.may_see(path) for path in engine.managed):
-        # A note does not say which subtree it is about.
-        found = Prepared(tuple(planned for planned in found.steps if access.may_see(planned.owner)), ())
+    if not all(access.may_see_configuration(path) for path in engine.managed):
+        # A step does not say which nodes of its subtree it is for, a note not even which subtree it is about.
+        found = Prepared(tuple(planned for planned in found.steps if access.may_see_configuration(planned.owner)), ())
     output = request.services.model.node("/hardware-acceleration:plan/hardware-acceleration:output")
     return b"".join(child.xml() for child in from_json(output, _described(found)).all())
 

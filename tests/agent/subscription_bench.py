@@ -120,8 +120,9 @@ class Bench:
         self.nacm = Rules(model, self.datastores)
         self.nacm.of = {}
         self.streams = Streams(model, folder, now=self.now)
-        parts = Parts(model, self.datastores, self.operational, self.nacm, self.streams, XPath(seconds=9), self.now)
-        self.subscriptions = Subscriptions(parts)
+        xpath = XPath(seconds=9)
+        self.parts = Parts(model, self.datastores, self.operational, self.nacm, self.streams, xpath, self.now)
+        self.subscriptions = Subscriptions(self.parts)
         self.datastores.on_moved.append(self.subscriptions.configured)
         self._sessions = 0
 
