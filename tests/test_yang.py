@@ -67,9 +67,11 @@ DOCUMENT = json.loads("""
     "family": "hardware-acceleration-types:c3xxx", "virtual-function": true}]},
 "cpu": {"model": "Example CPU at 2.00GHz", "vendor": "GenuineIntel", "architecture": "x86_64",
   "crypto-feature": ["hardware-acceleration-types:aes-ni", "hardware-acceleration-types:avx512"],
-  "aes-ni": true},
+  "aes-ni": true, "other-model": ["Example CPU at 1.00GHz"], "sockets": 2, "hypervisor": "kvm",
+  "note": ["They differ."]},
 "kernel-crypto": {"algorithm": [{"name": "cbc(aes)", "driver": "qat_aes_cbc", "module": "intel_qat",
-  "priority": -1, "type": "skcipher", "async": true, "selected": false, "provider": "qat"}]},
+  "priority": -1, "type": "skcipher", "async": true, "internal": false,
+  "self-test-passed": true, "reference-count": 1, "selected": false, "provider": "qat"}]},
 "ipsec": {
   "service": {"name": "strongswan.service", "state": "running", "version": "5.9.8", "uptime": 61,
     "plugin": ["aes", "kernel-netlink"]},

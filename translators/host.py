@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
 READ_LIMIT = 16 * 1024 * 1024
 READ_CHUNK = 256 * 1024
+MESSAGE_LIMIT = 16 * 1024  # twice the longest record of /dev/kmsg
 OUTPUT_LIMIT = 64 * 1024
 MAX_LINKS = 40
 POLL_INTERVAL = 0.05
@@ -50,6 +51,15 @@ class Completed:
     output: str
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a file that others append to; ``inode`` tells whether it still is that file, ``size`` its length."""
+
+    data: bytes
+    inode: int
+    size: int
+
+
 class ProgramTimeoutError(Exception):
     """A program did not end in time and was killed, with the processes that it had started."""
 
@@ -71,8 +81,24 @@ class Host(Protocol):
         Raises FileNotFoundError where there is none, OSError otherwise or past ``limit``.
         """
 
+    def piece(self, path: str, offset: int, *, limit: int) -> Piece:
+        """Return up to ``limit`` bytes of a regular file from an offset on. Raises FileNotFoundError, OSError."""
+
+    def messages(self, path: str) -> Generator[bytes, None, None]:
+        """Yield the messages of a device such as /dev/kmsg, one per read, until none is left; never wait for one.
+
+        Messages that are overwritten meanwhile are left out. How many are taken is up to the caller: they can come
+        faster than they are read. Raises FileNotFoundError, OSError with ENODEV where the path is no such device.
+        """
+
     def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
         """Replace a file whole, durably; an existing file keeps its mode and owner. Raises OSError."""
+
+    def assign(self, path: str, data: bytes) -> None:
+        """Write an attribute of the kernel's (sysfs, debugfs), in place and in one call.
+
+        Raises FileNotFoundError where there is none, OSError with the kernel's reason where it refuses the value.
+        """
 
     def remove(self, path: str) -> None:
         """Remove a file; one that is not there is no error. Raises OSError."""
@@ -165,6 +191,38 @@ class RealHost:
             os.close(descriptor)
         return bytes(data)
 
+    def piece(self, path: str, offset: int, *, limit: int) -> Piece:
+        """See Host."""
+        descriptor = os.open(self._locate(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.EINVAL, "is not a regular file", path)
+            data = os.pread(descriptor, limit, offset)
+        finally:
+            os.close(descriptor)
+        return Piece(data, status.st_ino, status.st_size)
+
+    def messages(self, path: str) -> Generator[bytes, None, None]:
+        """See Host."""
+        # O_NOCTTY: a terminal is no such device, and is not to become the agent's.
+        descriptor = os.open(self._locate(path), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            if not stat.S_ISCHR(os.fstat(descriptor).st_mode):
+                raise OSError(errno.ENODEV, "is not a device that gives messages", path)
+            while True:
+                try:
+                    message = os.read(descriptor, MESSAGE_LIMIT)
+                except BlockingIOError:
+                    return
+                except BrokenPipeError:  # the next one was overwritten: the kernel goes on with the oldest that is left
+                    continue
+                if not message:
+                    return
+                yield message
+        finally:
+            os.close(descriptor)
+
     def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
         """See Host. A symbolic link is refused: replacing it would leave its target as it was."""
         target = self._locate(path, follow=False)
@@ -191,6 +249,22 @@ class RealHost:
                 os.unlink(fresh)
             raise
         _sync_folder(folder)
+
+    def assign(self, path: str, data: bytes) -> None:
+        """See Host."""
+        # The kernel ignores O_TRUNC here; in a simulated machine the attribute is a file.
+        flags = os.O_WRONLY | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(self._locate(path), flags)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "is not an attribute", path)
+            if os.write(descriptor, data) != len(data):
+                raise OSError(errno.EIO, "took a part of the value only", path)
+        except OSError as error:
+            error.filename = path
+            raise
+        finally:
+            os.close(descriptor)
 
     def remove(self, path: str) -> None:
         """See Host."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 import errno
 import json
 import os
+import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
-from translators.host import READ_LIMIT, Completed
+from translators.host import READ_LIMIT, Completed, Piece
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
     from translators.host import Host
@@ -41,12 +42,15 @@ class RecordedHost:
     nothing is in it. A program gets the host, which it may change, and its argv, and returns its exit status and
     output. ``absent`` are patterns of paths that the machine does not have; a path that is neither there nor absent
     raises UnseenError, unless the recording is ``complete``. ``ran`` are the command lines that were run.
+    ``devices`` give messages; ``inodes`` are those of files, 1 where they don't matter.
     """
 
     files: dict[str, bytes | OSError] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
     programs: dict[str, Program] = field(default_factory=dict)
+    devices: dict[str, list[bytes]] = field(default_factory=dict)
+    inodes: dict[str, int] = field(default_factory=dict)
     absent: tuple[str, ...] = ()
     complete: bool = False
     ran: list[tuple[str, ...]] = field(default_factory=list)
@@ -65,9 +69,25 @@ class RecordedHost:
             raise OSError(errno.EFBIG, f"is larger than {limit} bytes", path)
         return found
 
+    def piece(self, path: str, offset: int, *, limit: int) -> Piece:
+        """See Host."""
+        data = self.read(path, limit=sys.maxsize)
+        return Piece(data[offset : offset + limit], self.inodes.get(path, 1), len(data))
+
+    def messages(self, path: str) -> Generator[bytes, None, None]:
+        """See Host."""
+        if path not in self.devices:
+            self._resolved(path)
+            raise OSError(errno.ENODEV, os.strerror(errno.ENODEV), path)
+        yield from self.devices[path]
+
     def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:  # noqa: ARG002 - files have no mode here
         """See Host."""
         self.files[path] = data
+
+    def assign(self, path: str, data: bytes) -> None:
+        """See Host."""
+        self.files[self._resolved(path)] = data
 
     def remove(self, path: str) -> None:
         """See Host."""
@@ -186,9 +206,21 @@ class RefusingHost:
         """See Host."""
         return self._call(path, lambda: self._host.read(path, limit=limit))
 
+    def piece(self, path: str, offset: int, *, limit: int) -> Piece:
+        """See Host."""
+        return self._call(path, lambda: self._host.piece(path, offset, limit=limit))
+
+    def messages(self, path: str) -> Generator[bytes, None, None]:
+        """See Host."""
+        return self._call(path, lambda: self._host.messages(path))
+
     def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
         """See Host."""
         self._call(path, lambda: self._host.write(path, data, mode=mode))
+
+    def assign(self, path: str, data: bytes) -> None:
+        """See Host."""
+        self._call(path, lambda: self._host.assign(path, data))
 
     def remove(self, path: str) -> None:
         """See Host."""

@@ -9,6 +9,7 @@ from translators.cpu.translator import CpuTranslator
 from translators.files import WriteFile
 from translators.ipsec.service import StartService, StopService
 from translators.ipsec.translator import IpsecTranslator
+from translators.kernel_crypto.translator import KernelCryptoTranslator
 from translators.qat.reconfigure import ReconfigureDevice
 from translators.qat.restart import RestartDevice
 from translators.qat.service import StartDevices, StopDevices
@@ -39,4 +40,4 @@ class TranslatorSettings:
 
 def translators(settings: TranslatorSettings) -> tuple[Translator, ...]:
     """Return the translators in commit order. Raises ValueError for a setting that can't be followed."""
-    return (QatTranslator(), CpuTranslator(), IpsecTranslator(settings.ipsec_control))
+    return (QatTranslator(), CpuTranslator(), KernelCryptoTranslator(), IpsecTranslator(settings.ipsec_control))

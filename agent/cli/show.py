@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from agent.cli import show_cpu, show_device, show_interrupts, show_qat, show_status
+from agent.cli import show_cpu, show_device, show_interrupts, show_kernel_crypto, show_qat, show_status
 from agent.cli.connection import add_connection, target
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ examples:
   accel-agent show qat device 0000:01:00.0 config
   accel-agent show qat interrupts --format json
   accel-agent show cpu --host gateway.example --user admin
+  accel-agent show kernel-crypto
 """
 _QAT_EXAMPLES = """\
 examples:
@@ -46,6 +47,12 @@ _CPU_EXAMPLES = """\
 examples:
   accel-agent show cpu
   accel-agent show cpu --format json
+"""
+_KERNEL_CRYPTO_EXAMPLES = """\
+examples:
+  accel-agent show kernel-crypto
+  accel-agent show kernel-crypto --all
+  accel-agent show kernel-crypto --format json
 """
 
 
@@ -90,6 +97,16 @@ def add(commands: Any) -> None:  # noqa: ANN401 - argparse's own type is private
         _CPU_EXAMPLES,
         show_cpu,
     )
+    kernel_crypto = _parser(
+        subjects,
+        "kernel-crypto",
+        "the kernel's algorithms and their drivers",
+        "Show what the kernel can compute for IPsec and what QAT registers there, and which drivers are selected.\n"
+        "JSON and XML always have all algorithms.",
+        _KERNEL_CRYPTO_EXAMPLES,
+        show_kernel_crypto,
+    )
+    kernel_crypto.add_argument("--all", action="store_true", help="also what IPsec does not ask for")
 
 
 def _parser(

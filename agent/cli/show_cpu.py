@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 _LABELS: Final = {
     "model": "model",
+    "other-model": "other models",
     "vendor": "vendor",
     "architecture": "architecture",
+    "sockets": "sockets",
+    "hypervisor": "hypervisor",
     "aes-ni": "AES-NI",
     "crypto-feature": "crypto features",
 }
@@ -37,6 +40,10 @@ def render(tree: Tree, _options: argparse.Namespace) -> Iterator[RenderableType]
     if not cpu:
         yield line("The agent reports nothing of the CPU.")
         return
-    features = " ".join(name.rpartition(":")[2] for name in cpu.get("crypto-feature", []))
-    known = {**cpu, **({"crypto-feature": features} if features else {})}
+    known = dict(cpu)
+    if "crypto-feature" in cpu:
+        known["crypto-feature"] = " ".join(name.rpartition(":")[2] for name in cpu["crypto-feature"])
+    if "other-model" in cpu:
+        known["other-model"] = ", ".join(cpu["other-model"])
     yield pairs((label, known[leaf]) for leaf, label in _LABELS.items() if leaf in known)
+    yield from (line(f"note: {note}") for note in cpu.get("note", []))

@@ -32,6 +32,7 @@ COMMANDS = [
     ("show", "qat", "device"),
     ("show", "qat", "interrupts"),
     ("show", "cpu"),
+    ("show", "kernel-crypto"),
     ("set",),
     ("delete",),
     ("plan",),
@@ -181,7 +182,7 @@ def completed(line: str, home: Path) -> list[str]:
     ("line", "words"),
     [
         ("accel-agent s", ["serve", "simulate", "show", "set", "save"]),
-        ("accel-agent show ", ["qat", "cpu"]),
+        ("accel-agent show ", ["qat", "cpu", "kernel-crypto"]),
         ("accel-agent show qat ", ["status", "device", "interrupts"]),
         ("accel-agent show qat device x ", ["config", "flows"]),
         ("accel-agent show qat --format ", ["table", "json", "xml"]),

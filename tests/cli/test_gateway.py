@@ -184,6 +184,18 @@ def test_the_cpu(gateway: Gateway) -> None:
     assert f"model            {cpu['model']}" in done(gateway("show", "cpu")).splitlines()
 
 
+def test_the_kernels_algorithms(up: Gateway) -> None:
+    algorithms = as_json(up("show", "kernel-crypto", "--format", "json"))["kernel-crypto"]["algorithm"]
+    rows = [line.split() for line in done(up("show", "kernel-crypto")).splitlines()]
+    every = done(up("show", "kernel-crypto", "--all")).splitlines()
+
+    assert ["cbc(aes)", "qat_aes_cbc", "qat", "4001", "yes"] in rows
+    assert ["cbc(aes)", "cbc-aes-aesni", "aes-ni", "400", "no"] in rows
+    assert len(every) == len(algorithms) + 1
+    left_out = len(algorithms) - (len(rows) - 2)
+    assert " ".join(rows[-1]).startswith(f"{left_out} of {len(algorithms)} algorithms are none that IPsec asks for")
+
+
 def test_xml_is_the_replys_data(up: Gateway) -> None:
     data = etree.fromstring(done(up("show", "qat", "status", "--format", "xml")))
 

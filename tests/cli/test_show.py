@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 from lxml import etree
 
-from agent.cli import output, reply, show_cpu, show_device, show_interrupts, show_plan, show_qat, show_status
+from agent.cli import (
+    output,
+    reply,
+    show_cpu,
+    show_device,
+    show_interrupts,
+    show_kernel_crypto,
+    show_plan,
+    show_qat,
+    show_status,
+)
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -42,7 +52,7 @@ ABSENT = """\
 """
 
 
-def shown(capsys: pytest.CaptureFixture[str], module: ModuleType, content: str, **options: str) -> list[str]:
+def shown(capsys: pytest.CaptureFixture[str], module: ModuleType, content: str, **options: object) -> list[str]:
     """Return what a module prints into a pipe for the content of a reply."""
     data = etree.fromstring(f'<data><acceleration xmlns="{HA}" xmlns:hat="{HAT}">{content}</acceleration></data>')
     output.show(module.render(reply.acceleration(reply.data(data)), argparse.Namespace(**options)))
@@ -237,6 +247,74 @@ def test_the_cpu(capsys: pytest.CaptureFixture[str]) -> None:
         "crypto features  adx bmi2",
     ]
     assert shown(capsys, show_cpu, "") == ["The agent reports nothing of the CPU."]
+
+
+def test_the_cpu_of_a_virtual_machine_has_its_notes_below(capsys: pytest.CaptureFixture[str]) -> None:
+    content = (
+        "<cpu><model>Zephyr 9</model><other-model>Zephyr 8</other-model><other-model>Zephyr 7</other-model>"
+        "<sockets>3</sockets><hypervisor>vmware</hypervisor><aes-ni>false</aes-ni>"
+        "<note>They differ.</note><note>Ask for more.</note></cpu>"
+    )
+
+    assert shown(capsys, show_cpu, content) == [
+        "model         Zephyr 9",
+        "other models  Zephyr 8, Zephyr 7",
+        "sockets       3",
+        "hypervisor    vmware",
+        "AES-NI        no",
+        "note: They differ.",
+        "note: Ask for more.",
+    ]
+
+
+ALGORITHMS = """\
+<kernel-crypto>
+  <algorithm><name>crc32c</name><driver>crc32c-generic</driver><priority>100</priority></algorithm>
+  <algorithm><name>rsa</name><driver>qat-rsa</driver><priority>1000</priority><selected>true</selected>
+    <provider>qat</provider></algorithm>
+  <algorithm><name>cbc(aes)</name><driver>cbc-aes-aesni</driver><priority>400</priority><selected>true</selected>
+    <provider>aes-ni</provider><reference-count>3</reference-count></algorithm>
+  <algorithm><name>cbc(aes)</name><driver>qat_aes_cbc</driver><priority>900</priority><selected>false</selected>
+    <provider>qat</provider><self-test-passed>false</self-test-passed></algorithm>
+  <algorithm><name>cbc(aes)</name><driver>slow</driver><priority>high</priority></algorithm>
+  <algorithm><name>gcm(aes)</name><driver>__hidden</driver><internal>true</internal></algorithm>
+</kernel-crypto>
+"""
+
+
+def test_of_the_kernels_algorithms_those_of_ipsec_and_qat_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, show_kernel_crypto, ALGORITHMS, all=False) == [
+        "algorithm  driver         provider  priority  selected  remark",
+        "cbc(aes)   cbc-aes-aesni  aes-ni         400  yes       in use",
+        "cbc(aes)   qat_aes_cbc    qat            900  no        self-test not passed",
+        "cbc(aes)   slow                         high",
+        "rsa        qat-rsa        qat           1000  yes",
+        "2 of 6 algorithms are none that IPsec asks for and are left out: --all shows them.",
+    ]
+
+
+def test_all_of_the_kernels_algorithms_are_shown_to_who_asks(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = shown(capsys, show_kernel_crypto, ALGORITHMS, all=True)
+
+    assert [text.split()[1] for text in lines[1:]] == [
+        "cbc-aes-aesni",
+        "qat_aes_cbc",
+        "slow",
+        "crc32c-generic",
+        "__hidden",
+        "qat-rsa",
+    ]
+    assert lines[5].split() == ["gcm(aes)", "__hidden", "internal"]
+
+
+def test_without_algorithms_of_ipsec_the_others_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    one = "<kernel-crypto><algorithm><name>lzo</name><driver>lzo-generic</driver></algorithm></kernel-crypto>"
+
+    assert shown(capsys, show_kernel_crypto, one, all=False) == [
+        "None of the kernel's algorithms is one that IPsec asks for, and none is QAT's.",
+        "1 of 1 algorithms are none that IPsec asks for and are left out: --all shows them.",
+    ]
+    assert shown(capsys, show_kernel_crypto, "", all=False) == ["The agent reports no algorithms of the kernel."]
 
 
 def test_what_an_agent_says_cannot_steer_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,7 +65,7 @@ def commit_plan() -> Callable[..., Plan]:
 def _commit_plan(host: Host, before: object, after: object) -> Plan:
     from translators.registry import TranslatorSettings, translators  # noqa: PLC0415 - what it tests may not import
 
-    qat, _cpu, ipsec = translators(TranslatorSettings())
+    qat, *_, ipsec = translators(TranslatorSettings())
     plan = qat.prepare(Change(before, after), host)  # type: ignore[arg-type]
     disturbing = [n for n, step in enumerate(plan.steps) if step.disturbs]
     if not disturbing:

@@ -63,6 +63,78 @@ def test_a_fifo_does_not_hang(tmp_path: Path, host: RealHost) -> None:
         host.read("/")
 
 
+def test_a_piece_of_a_file_is_read_from_an_offset_on(tmp_path: Path, host: RealHost) -> None:
+    (tmp_path / "log").write_bytes(b"0123456789")
+    piece = host.piece("/log", 7, limit=2)
+    assert (piece.data, piece.size, piece.inode) == (b"78", 10, (tmp_path / "log").stat().st_ino)
+    assert host.piece("/log", 99, limit=2).data == b""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a regular file"):
+        host.piece("/pipe", 0, limit=1)
+    with pytest.raises(FileNotFoundError):
+        host.piece("/none", 0, limit=1)
+
+
+def test_messages_of_a_device_come_one_by_one_and_none_is_waited_for() -> None:
+    # A terminal gives a line a read, and EAGAIN when there is none, as /dev/kmsg does with its records.
+    ours, theirs = os.openpty()
+    try:
+        os.write(ours, b"one\ntwo\nunfinished")
+        assert list(RealHost().messages(os.ttyname(theirs))) == [b"one\n", b"two\n"]
+        assert list(RealHost().messages(os.ttyname(theirs))) == []
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_messages_go_on_after_those_that_were_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[bytes | OSError] = [b"1", BrokenPipeError(errno.EPIPE, "overrun"), b"9", BlockingIOError()]
+
+    def read(_descriptor: int, _size: int) -> bytes:
+        answer = answers.pop(0)
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(os, "read", read)
+    assert list(RealHost().messages("/dev/null")) == [b"1", b"9"]
+
+
+def test_what_is_no_device_gives_no_messages(tmp_path: Path, host: RealHost) -> None:
+    (tmp_path / "f").write_bytes(b"x")
+    with pytest.raises(OSError, match="not a device that gives messages") as caught:
+        next(host.messages("/f"))
+    assert caught.value.errno == errno.ENODEV
+    with pytest.raises(FileNotFoundError):
+        next(host.messages("/none"))
+
+
+def test_an_attribute_is_written_in_place(tmp_path: Path, host: RealHost) -> None:
+    (tmp_path / "state").write_bytes(b"something long\n")
+    before = (tmp_path / "state").stat().st_ino
+    host.assign("/state", b"up\n")
+    assert (tmp_path / "state").read_bytes() == b"up\n"
+    assert (tmp_path / "state").stat().st_ino == before
+    with pytest.raises(FileNotFoundError):
+        host.assign("/none", b"x")
+    assert not (tmp_path / "none").exists()
+
+
+def test_what_the_kernel_says_to_a_value_comes_through(
+    tmp_path: Path, host: RealHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_descriptor: int, _data: bytes) -> int:
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    (tmp_path / "state").write_bytes(b"up\n")
+    monkeypatch.setattr(os, "write", refuse)
+    with pytest.raises(OSError, match="Device or resource busy") as caught:
+        host.assign("/state", b"down\n")
+    assert caught.value.filename == "/state"
+    with pytest.raises(OSError, match="is not an attribute"):
+        RealHost().assign("/dev/null", b"x")
+
+
 def test_a_relative_path_is_a_mistake(host: RealHost) -> None:
     with pytest.raises(ValueError, match="not an absolute path"):
         host.read("etc/passwd")

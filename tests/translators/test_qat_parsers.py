@@ -319,7 +319,7 @@ def test_vectors_by_the_number_of_older_kernels() -> None:
     )
     found = interrupts.parse(data)
     assert [vector.address for vector in found] == ["0002:3d:03.1", "0000:00:0b.0", None]
-    assert [vector.name for vector in found] == ["qat0-bundle5", "Edge      qat1-ae-cluster", "qat2-bundle0"]
+    assert [vector.name for vector in found] == ["qat0-bundle5", "qat1-ae-cluster", "qat2-bundle0"]
 
 
 def test_a_virtual_function_is_known_by_its_vectors_name() -> None:

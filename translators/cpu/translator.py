@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from translators.base import Fault, Plan, Reading
-from translators.cpu import cpuinfo
+from translators.cpu import hypervisor
+from translators.crypto import cpuinfo
 from translators.sources import SourceError
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 PATH: Final = "/hardware-acceleration:acceleration/cpu"
 TYPES: Final = "hardware-acceleration-types"
+# The kernel's word for a CPU that a hypervisor gives.
+_VIRTUAL: Final = "hypervisor"
 
 
 class CpuTranslator:
@@ -31,13 +34,45 @@ class CpuTranslator:
             return Reading({}, (Fault(PATH, str(error)),))
         if cpu is None:
             return Reading({})
-        return Reading({name: value for name, value in _tree(cpu).items() if wanted.wants(name)})
+        faults: list[Fault] = []
+        below = _below(cpu, host, faults) if wanted.wants("hypervisor") or wanted.wants("note") else None
+        tree = _tree(cpu, below)
+        return Reading({name: value for name, value in tree.items() if wanted.wants(name)}, tuple(faults))
 
 
-def _tree(cpu: cpuinfo.Cpu) -> Tree:
-    tree: Tree = {"model": cpu.model, "vendor": cpu.vendor, "architecture": cpu.architecture}
+def _below(cpu: cpuinfo.Cpu, host: Host, faults: list[Fault]) -> str | None:
+    """Return the hypervisor that the machine runs on, None for none."""
+    if _VIRTUAL not in (cpu.flags or ()):
+        return None
+    try:
+        return hypervisor.read(host) or hypervisor.UNKNOWN
+    except SourceError as error:
+        faults.append(Fault(f"{PATH}/hypervisor", str(error)))
+        return hypervisor.UNKNOWN
+
+
+def _tree(cpu: cpuinfo.Cpu, below: str | None) -> Tree:
+    tree: Tree = {
+        "model": cpu.models[0] if cpu.models else None,
+        "other-model": list(cpu.models[1:]) or None,
+        "vendor": cpu.vendor,
+        "architecture": cpu.architecture,
+        "sockets": cpu.sockets,
+        "hypervisor": below,
+        "note": list(_notes(cpu, below)) or None,
+    }
     if cpu.flags is not None:
         features = [identity for flag, identity in cpuinfo.FEATURES.items() if flag in cpu.flags]
         tree["crypto-feature"] = [f"{TYPES}:{identity}" for identity in features] or None
         tree["aes-ni"] = "aes" in cpu.flags
     return {name: value for name, value in tree.items() if value is not None}
+
+
+def _notes(cpu: cpuinfo.Cpu, below: str | None) -> tuple[str, ...]:
+    notes = []
+    uneven = [identity for flag, identity in cpuinfo.FEATURES.items() if flag in cpu.uneven]
+    if uneven:
+        notes.append(f"The CPUs of this machine differ: only some have {', '.join(uneven)}, which is not counted.")
+    if cpu.flags is not None and "aes" not in cpu.flags:
+        notes.append(hypervisor.advice(below))
+    return tuple(notes)

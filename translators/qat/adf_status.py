@@ -15,7 +15,7 @@ _DEVICE: Final = re.compile(
     r"(?P<name>(?:qat|icp)_dev(?P<number>[0-9]{1,9})) +- +"
     r"type[:=] *(?P<type>[\w-]+), *"
     r"inst_id[:=] *(?P<instance>[0-9]{1,9}), *"
-    r"(?:node_id[:=] *[0-9]+, *)?"
+    r"(?:node_id[:=] *-?[0-9]+, *)?"
     r"b[sd]f[:=] *(?:(?P<domain>[0-9a-f]{4,8}):)?(?P<bus>[0-9a-f]{2}):(?P<slot>[0-9a-f]{2})[.:](?P<function>[0-7]), *"
     r"#accel[:=] *[0-9]+,? *#engines[:=] *[0-9]+,? *state[:=] *(?P<state>up|down)\b"
 )

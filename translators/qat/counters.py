@@ -64,7 +64,10 @@ def parse(text: str, source: str) -> tuple[Engine, ...]:
         raise SourceError(source, f"has {heads} tables: whose counters these are can't be told")
     if heads == 0 or not values:
         raise SourceError(source, f"{shown(text)} is no table of firmware counters")
-    return tuple(_engine(number, values[number], source) for number in sorted(values))
+    engines = tuple(_engine(number, values[number], source) for number in sorted(values))
+    if not text.endswith("\n"):
+        raise SourceError(source, "does not end with a line's end: the table is cut off, and its last number may be")
+    return engines
 
 
 def _cells(row: str, source: str) -> Iterator[tuple[int, str, int | None]]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from translators.host import Host
 
 PROC_INTERRUPTS: Final = "/proc/interrupts"
+# 512 CPUs take 6 KiB a row, and each disk and network card of such a machine has as many rows.
+SIZE_LIMIT: Final = 64 * 1024 * 1024
 
 _DIGITS: Final = 20  # of a 64-bit counter
 _HEADER: Final = re.compile(rb"(\s*CPU[0-9]{1,6})+\s*")
@@ -29,6 +31,8 @@ _WORDS_AFTER_COUNTS: Final = 12
 _MAX_IRQ_DIGITS: Final = 9
 _CHIP_ADDRESS: Final = re.compile(r"-([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])$")
 _HARDWARE_NUMBER: Final = re.compile(r"([0-9]{1,19})(?:-\w+)?")
+# "0-edge", "31981568-edge", "524288 Edge", or nothing (Linux before 4.2): what is before the names.
+_TRIGGER: Final = re.compile(r"\s*(?:[0-9]+(?:-\w+)?\s+)?(?:(?:Edge|Level)\s+)?")
 _DEVICE_NUMBER: Final = re.compile(r"qat([0-9]{1,9})-")
 _VIRTUAL_NAME: Final = re.compile(r"qat_([0-9a-f]{2}):([0-9]{2})\.([0-9]{2})")
 # pci_msi_domain_calc_hwirq(): index of the vector, function, slot and bus, domain.
@@ -70,7 +74,7 @@ class Vector:
 
 def read_vectors(host: Host) -> tuple[Vector, ...] | None:
     """Return the interrupts of all QAT devices, None where there is no such file. Raises SourceError."""
-    data = read_bytes(host, PROC_INTERRUPTS)
+    data = read_bytes(host, PROC_INTERRUPTS, limit=SIZE_LIMIT)
     return None if data is None else parse(data)
 
 
@@ -105,7 +109,8 @@ def _vector(line: bytes, cpus: tuple[int, ...]) -> Vector:
     start = row.find(chip)
     text = decoded(row[start:].strip(), PROC_INTERRUPTS)
     _, _, rest = text.partition(" ")
-    name = rest.split(None, 1)[-1] if rest.strip() else text
+    trigger = _TRIGGER.match(rest)
+    name = (rest[trigger.end() :] if trigger else rest) or text
     number = _DEVICE_NUMBER.search(name)
     virtual = _VIRTUAL_NAME.search(name)
     return Vector(

@@ -1,0 +1,1 @@
+"""What the kernel and the CPU compute: the sources, and the verdicts that several translators draw from them."""

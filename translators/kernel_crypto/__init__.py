@@ -1,0 +1,1 @@
+"""The subtree ``kernel-crypto``: the kernel's table of cryptographic algorithms."""
