@@ -211,7 +211,7 @@ def _services(
     )
     engine.publish = streams.publish
     operational.provide("/nc-notifications:netconf", partial(list_streams, streams))
-    parts = Parts(model, datastores, operational, nacm, streams, XPath(model, seconds=_XPATH_SECONDS), _now)
+    parts = Parts(model, datastores, operational, nacm, streams, XPath(seconds=_XPATH_SECONDS), _now)
     subscriptions = Subscriptions(parts)
     datastores.on_moved.append(subscriptions.configured)
     operational.provide("/ietf-subscribed-notifications:streams", subscriptions.streams)

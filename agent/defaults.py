@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NAMESPACE: Final = "urn:ietf:params:xml:ns:yang:ietf-netconf-with-defaults"
 MODES: Final = ("explicit", "report-all", "report-all-tagged", "trim")
-_DATA: Final = {"container", "list", "leaf", "leaf-list"}
+_DATA: Final = {"container", "list", "leaf", "leaf-list", "anydata", "anyxml"}
 
 _Make: TypeAlias = "Callable[..., Node]"
 

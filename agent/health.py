@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+import logging
+from typing import TYPE_CHECKING, Final
+
+from agent.errors import NetconfError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.commit import CommitEngine
     from agent.datastore import Datastores
+
+log = logging.getLogger(__name__)
+
+_UNTIL_VALID: Final = 60.0
+"""Seconds between looks while what is stored as running does not fit the model: after an upgrade, say."""
 
 
 class Health:
@@ -27,10 +35,19 @@ class Health:
         """Look until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
-            await self._engine.look()
+            try:
+                await self._engine.look()
+            except NetconfError as error:
+                log.error("the machine can't be looked at, as running is not valid: %s", error.message)  # noqa: TRY400
             self._looked()
             looked = loop.time()
-            while (left := self._engine.look_interval() - (loop.time() - looked)) > 0:
+            while (left := self._interval() - (loop.time() - looked)) > 0:
                 self._committed.clear()
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._committed.wait(), timeout=left)
+
+    def _interval(self) -> float:
+        try:
+            return self._engine.look_interval()
+        except NetconfError:
+            return _UNTIL_VALID

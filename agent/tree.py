@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from agent.paths import prefix_all, step
+from agent.paths import step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agent.model.schema import SchemaNode
-    from agent.model.values import ValueType
 
 Key: TypeAlias = tuple[str, ...]
 Children: TypeAlias = "dict[SchemaNode, Node | dict[Key, Node]]"
@@ -222,27 +221,8 @@ def _leaf_xml(schema: SchemaNode, value: str, attribute: bytes) -> bytes:
         return b"".join([schema.open_tag, value.encode(), schema.close_tag])
     kind = schema.type
     if attribute or (kind is not None and kind.has_prefixes):
-        declarations, value = _prefixed(kind, value) if kind is not None else ("", value)
+        spaces, value = kind.prefixed(value) if kind is not None else ({}, value)
+        declarations = "".join(f' xmlns:{prefix}="{escape(space)}"' for prefix, space in spaces.items())
         start = b"".join([schema.open_tag[:-1], declarations.encode(), attribute, b">"])
         return b"".join([start, escape(value).encode(), schema.close_tag])
     return b"".join([schema.open_tag, escape(value).encode(), schema.close_tag])
-
-
-def _prefixed(kind: ValueType, value: str) -> tuple[str, str]:
-    """Return the namespace declarations that a value needs, and the value with prefixes."""
-    if kind.base == "union":
-        for member in kind.members:
-            if member.has_prefixes and (member.base != "identityref" or value in member.identities):
-                return _prefixed(member, value)
-        return "", value
-    known = kind.prefix_of or {}
-    if not kind.has_prefixes:
-        return "", value
-    if kind.base == "identityref":
-        module, _colon, name = value.partition(":")
-        modules: tuple[str, ...] = (module,)
-        value = f"{known[module][0]}:{name}" if module in known else value
-    else:
-        value, modules = prefix_all(value, lambda module: known[module][0] if module in known else module)
-    spaces = [known[module] for module in modules if module in known]
-    return "".join(f' xmlns:{prefix}="{namespace}"' for prefix, namespace in spaces), value

@@ -1,7 +1,8 @@
 """XPath filters (RFC 6241 8.9): simple paths become subtree filters, everything else is evaluated out of the way.
 
 An expression can take a minute on a large tree, and nothing in this process could interrupt it. So a worker process
-evaluates it, on the XML of the tree, and is killed when its time is over.
+evaluates it, on the XML of the tree, and is killed when its time is over. It answers with places: which child of the
+top, which child of that, and so on, in the order of the XML, which is that of the tree.
 """
 
 from __future__ import annotations
@@ -11,34 +12,42 @@ import contextlib
 import json
 import re
 import sys
-from dataclasses import asdict
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from agent import errors
 from agent.errors import NetconfError
 from agent.filter import Filter
+from agent.model.expression import Token, tokens
 from agent.paths import quoted
-from agent.tree import Children, Key, Node
+from agent.tree import Children, Key, Node, instance_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from agent.model.load import Model
     from agent.model.schema import SchemaNode
 
 MOST_CHARACTERS: Final = 4096
-_NO_NODE_SET: Final = " is not a node set."
-# A prefix is the client's, and of whatever letters XML has: of all but what ends a name in an expression.
-_NAME: Final = r"""[^\s\d.:/@$|,()\[\]<>=!*+'"-][^\s:/@$|,()\[\]<>=!*+'"]*+"""
-_TOKEN: Final = re.compile(rf"""'[^']*'|"[^"]*"|(?P<prefix>{_NAME}):(?P<rest>\*|{_NAME})(?!\s*\()""")
+_NO_NODE_SET: Final = " is not a node set"
 _STEP: Final = re.compile(r"/([A-Za-z_][\w.-]*):([A-Za-z_][\w.-]*)((?:\[[^\]]*\])*)", re.ASCII)
 _EQUAL: Final = re.compile(
     r"""\[\s*(?:([A-Za-z_][\w.-]*):)?([A-Za-z_][\w.-]*)\s*=\s*(?:'([^'\]]*)'|"([^"\]]*)")\s*\]""", re.ASCII
 )
-_PATH_STEP: Final = re.compile(
-    r"""/(?:([A-Za-z_][\w.-]*):)?([A-Za-z_][\w.-]*)((?:\[(?:[^\]'"]|'[^']*'|"[^"]*")*\])*)"""
-)
-_PREDICATE: Final = re.compile(r"""\[(?:[^\]'"]|'[^']*'|"[^"]*")*\]""")
+_PATH_STEP: Final = re.compile(r"""/([A-Za-z_][\w.:-]*)((?:\[(?:\.|[A-Za-z_][\w.:-]*)=(?:'[^']*'|"[^"]*")\])*)""")
+_PREDICATE: Final = re.compile(r"""\[([^=]+)=(?:'([^']*)'|"([^"]*)")\]""")
+_UP: Final = ["/", ".."]
+# libxml2 only misses a function when it comes to call it.
+_FUNCTIONS: Final = {
+    "last", "position", "count", "id", "local-name", "namespace-uri", "name",
+    "string", "concat", "starts-with", "contains", "substring-before", "substring-after", "substring",
+    "string-length", "normalize-space", "translate", "boolean", "not", "true", "false", "lang",
+    "number", "sum", "floor", "ceiling", "round",
+    "re-match", "bit-is-set",
+}  # fmt: skip
+_CURRENT: Final = ["current", "(", ")"]
+_ROOT: Final = (Token("other", "("), Token("operator", "/"), Token("other", ")"))
 
 
 def as_filter(model: Model, expression: str, prefixes: Mapping[str | None, str]) -> list[Filter] | None:
@@ -60,23 +69,23 @@ def as_filter(model: Model, expression: str, prefixes: Mapping[str | None, str])
 def without_prefixes(expression: str, prefixes: Mapping[str | None, str]) -> str:
     """Return an expression that selects the same and needs no declarations where it stands."""
 
-    def test(match: re.Match[str]) -> str:
-        if match["prefix"] is None or match["prefix"] not in prefixes:
-            return match[0]
-        space = f"namespace-uri()={quoted(prefixes[match['prefix']])}"
-        return f"*[{space}]" if match["rest"] == "*" else f"*[local-name()='{match['rest']}' and {space}]"
+    def test(token: Token) -> str:
+        if token.kind != "name" or token.prefix not in prefixes or token.prefix is None:
+            return token.text
+        space = f"namespace-uri()={quoted(prefixes[token.prefix])}"
+        return f"*[{space}]" if token.local == "*" else f"*[local-name()='{token.local}' and {space}]"
 
-    return _TOKEN.sub(test, expression)
+    return "".join(token.before + test(token) for token in tokens(expression))
 
 
 def instance(root: Node, path: str) -> list[Node]:
-    """Return the nodes from the top to an instance, by its path as libyang writes it; empty where there is none."""
+    """Return the nodes from the top to an instance, by its path in module-name form; empty where there is none."""
     chain: list[Node] = []
     node, at = root, 0
     while at < len(path):
         match = _PATH_STEP.match(path, at)
-        schema = node.schema.member(f"{match[1]}:{match[2]}" if match[1] else match[2]) if match else None
-        child = _instance(node, schema, _PREDICATE.findall(match[3])) if match and schema is not None else None
+        schema = node.schema.member(match[1]) if match is not None else None
+        child = _instance(node, schema, match[2]) if match is not None and schema is not None else None
         if match is None or child is None:
             return []
         chain.append(child)
@@ -91,8 +100,7 @@ class UndeclaredError(NetconfError):
 class XPath:
     """Evaluates expressions in a worker process; ``seconds`` is all the time that one may take."""
 
-    def __init__(self, model: Model, *, seconds: float) -> None:
-        self._model = model
+    def __init__(self, *, seconds: float) -> None:
         self._seconds = seconds
         self._one_at_a_time = asyncio.Lock()
         self._asking: set[asyncio.Future[dict[str, Any]]] = set()
@@ -104,27 +112,21 @@ class XPath:
         Raises NetconfError as ``paths`` does, but bad-attribute where a prefix is not declared.
         """
         try:
-            return _picked(root, await self.paths(root, expression, prefixes))
+            chains = await self._chains(root, expression, prefixes)
         except UndeclaredError as error:
             raise errors.bad_attribute("select", "filter", error.message) from None
+        return _picked(root, chains)
 
     async def paths(
         self, root: Node, expression: str, prefixes: Mapping[str | None, str], *, no_node_set: str | None = None
     ) -> list[str]:
-        """Return the instance paths of what an expression selects, as libyang writes them (see ``instance``).
+        """Return the instance paths of what an expression selects, in module-name form (see ``instance``).
 
-        Raises NetconfError: invalid-value for what is no expression or, with ``no_node_set`` as app-tag, no node-set;
-        operation-failed when it takes too long.
+        The root of all data has none. Raises NetconfError: invalid-value for what is no expression or, with
+        ``no_node_set`` as app-tag, no node-set; operation-failed when it takes too long.
         """
-        if len(expression) > MOST_CHARACTERS:
-            raise errors.invalid_value(f"the expression is longer than {MOST_CHARACTERS} characters")
-        translated = self._translated(expression, prefixes)
-        answer = await self._ask({"expression": translated}, root.xml())
-        if error := answer.get("error"):
-            app_tag = no_node_set if error.endswith(_NO_NODE_SET) else None
-            raise errors.invalid_value(f"select: {error}", app_tag=app_tag)
-        found: list[str] = answer["paths"] if root.children else []  # libyang wants data: it was asked of some other
-        return found
+        chains = await self._chains(root, expression, prefixes, no_node_set)
+        return list(dict.fromkeys(_path(chain) for chain in chains if chain))
 
     async def holds(self, document: bytes, expression: str, prefixes: Mapping[str | None, str]) -> bool:
         """Return whether an expression is true of a document, or selects something of it.
@@ -146,6 +148,20 @@ class XPath:
                 self._process.kill()
             await self._process.wait()
             self._process = None
+
+    async def _chains(
+        self, root: Node, expression: str, prefixes: Mapping[str | None, str], no_node_set: str | None = None
+    ) -> Iterator[list[Node]]:
+        """Return what an expression selects: for each node, the nodes from the top down to it; none for the root."""
+        if len(expression) > MOST_CHARACTERS:
+            raise errors.invalid_value(f"the expression is longer than {MOST_CHARACTERS} characters")
+        parts = [_absolute(part, prefixes) for part in _united(_with_root(tokens(expression)))]
+        spaces = dict(zip(_short(prefixes).values(), prefixes.values(), strict=True))
+        answer = await self._ask({"union": parts, "prefixes": spaces}, root.xml())
+        if error := answer.get("error"):
+            app_tag = no_node_set if error.endswith(_NO_NODE_SET) else None
+            raise errors.invalid_value(f"select: {error}", app_tag=app_tag)
+        return _nodes(root, answer["places"])
 
     async def _ask(self, question: dict[str, Any], data: bytes) -> dict[str, Any]:
         """Return the answer. It is taken even when its asker has gone: the next one is to the next question."""
@@ -174,7 +190,6 @@ class XPath:
                 stdout=asyncio.subprocess.PIPE,
                 limit=2**30,
             )
-            await self._send(json.dumps(asdict(self._model.validator.sources)).encode(), b"")
         await self._send(json.dumps(question).encode(), data)
         if self._process.stdout is None:
             raise ConnectionError
@@ -188,20 +203,62 @@ class XPath:
         self._process.stdin.write(len(question).to_bytes(8, "big") + len(data).to_bytes(8, "big") + question + data)
         await self._process.stdin.drain()
 
-    def _translated(self, expression: str, prefixes: Mapping[str | None, str]) -> str:
-        """Return the expression with module names for the client's prefixes, as libyang takes them."""
-        spaces = self._model.by_namespace
 
-        def module(match: re.Match[str]) -> str:
-            prefix = match["prefix"]
-            if prefix is None or expression[match.end("prefix") : match.end("prefix") + 2] == "::":
-                return match[0]
-            if prefix not in prefixes:
-                raise UndeclaredError("protocol", "invalid-value", f"select: the prefix {prefix} is not declared")
-            known = spaces.get(prefixes[prefix])
-            return f"{known.name if known is not None else 'no-such-module'}:{match['rest']}"
+def _united(found: Sequence[Token]) -> list[list[Token]]:
+    """Return the expressions that an expression is a union of: libxml2 takes long to unite many nodes."""
+    parts: list[list[Token]] = [[]]
+    depth = 0
+    for token in found:
+        depth += (token.text in {"[", "("}) - (token.text in {"]", ")"})
+        if token.text == "|" and not depth:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts
 
-        return _TOKEN.sub(module, expression)
+
+def _absolute(found: Sequence[Token], prefixes: Mapping[str | None, str]) -> dict[str, Any]:
+    """Return an expression with the root of all data as its context node, in the form of the worker's questions.
+
+    lxml can't take a document's root for the context node, but a path can start there, and only paths look at it. Nor
+    does it take all letters in a prefix. And libxml2 takes long to find the parents of many nodes.
+    """
+    up = len(found) > len(_UP) and [token.text for token in found[-len(_UP) :]] == _UP
+    found = found[: -len(_UP)] if up else found
+    short = _short(prefixes)
+    text: list[str] = []
+    depth, top, begins = 0, False, True
+    for token, following in pairwise([*found, Token("other", "")]):
+        if token.kind == "variable" or (token.kind == "function" and token.text not in _FUNCTIONS):
+            raise errors.invalid_value(f"select: there is no {token.kind} {token.text}")
+        if token.prefix is not None and token.prefix not in prefixes:
+            raise UndeclaredError("protocol", "invalid-value", f"select: the prefix {token.prefix} is not declared")
+        depth += (token.text == "[") - (token.text == "]")
+        if not depth:
+            top = top or token.kind in {"step", "node-type"} or (token.text == "/" and not _is_step(following))
+            text += "/" if begins and _is_step(token) else ""
+        begins = token.text in {"(", ","} or (token.kind == "operator" and token.text not in {"/", "//"})
+        text += token.before, token.text if token.prefix is None else f"{short[token.prefix]}:{token.local}"
+    return {"expression": "".join(text), "top": top, "up": up}
+
+
+def _short(prefixes: Mapping[str | None, str]) -> dict[str | None, str]:
+    """Return other prefixes for the client's."""
+    return {prefix: f"n{number}" for number, prefix in enumerate(prefixes)}
+
+
+def _is_step(token: Token) -> bool:
+    """Whether a step of a path begins with a token."""
+    return token.kind in {"name", "axis", "node-type", "step"} or token.text == "@"
+
+
+def _with_root(found: Sequence[Token]) -> list[Token]:
+    """Return tokens with the root of all data in place of current(), which it always is here (RFC 7950 10.1.1)."""
+    replaced = list(found)
+    for at, token in enumerate(found):
+        if token.kind == "function" and [one.text for one in found[at : at + 3]] == _CURRENT:
+            replaced[at : at + 3] = (replace(_ROOT[0], before=token.before), *_ROOT[1:])
+    return replaced
 
 
 def _equalities(text: str, prefixes: Mapping[str | None, str]) -> list[tuple[str, str]] | None:
@@ -222,45 +279,65 @@ def _filter(parent: SchemaNode, steps: Sequence[tuple[str, list[tuple[str, str]]
     if schema is None:
         return []
     children = []
-    for name, value in matches:
+    required: dict[SchemaNode, str] = {}
+    for number, (name, value) in enumerate(matches):
         leaf = schema.children.get(name)
         if leaf is None or leaf not in schema.keys or leaf.type is None or leaf.type.base != "string":
             return None  # values are compared as XPath does: only on plain text is that what a filter does
-        children.append(Filter(leaf, match=value))
+        if required.setdefault(leaf, value) != value:
+            return []
+        children.append(Filter(leaf, number, match=value))
     below = _filter(schema, rest) if rest else []
     if below is None:
         return None
     if rest:
-        return [Filter(schema, children=[*children, *below])] if below else []
-    return [Filter(schema, children=children, narrow=False)] if children else [Filter(schema, whole=True)]
+        return [Filter(schema, children=[*children, *below], required=required)] if below else []
+    return (
+        [Filter(schema, children=children, narrow=False, required=required)]
+        if children
+        else [Filter(schema, whole=True)]
+    )
 
 
-def _picked(root: Node, paths: Sequence[str]) -> Node:
-    """Return the part of a tree at instance paths, as libyang writes them, with ancestors and keys."""
+def _nodes(root: Node, places: Iterable[Sequence[int]]) -> Iterator[list[Node]]:
+    """Yield the nodes from the top down to each place; what an anydata or anyxml node holds is part of that node."""
+    children: dict[int, list[Node]] = {}
+    for place in places:
+        chain, node = [], root
+        for at in place:
+            if node.schema.is_leaf:
+                break
+            if id(node) not in children:
+                children[id(node)] = list(node.all())
+            node = children[id(node)][at]
+            chain.append(node)
+        yield chain
+
+
+def _path(chain: Iterable[Node]) -> str:
+    path = ""
+    for node in chain:
+        path = instance_path(path, node.schema, node.key() if node.schema.is_entry else ())
+    return path
+
+
+def _picked(root: Node, chains: Iterable[Sequence[Node]]) -> Node:
+    """Return the part of a tree with the nodes that chains from the top end at, with their ancestors and keys."""
     picked: dict[int, set[int]] = {}
     whole: set[int] = set()
-    for path in paths:
-        chain = instance(root, path)
-        if chain:
-            whole.add(id(chain[-1]))
-            for parent, child in zip([root, *chain], chain, strict=False):
-                picked.setdefault(id(parent), set()).add(id(child))
+    for chain in chains:
+        whole.add(id([root, *chain][-1]))
+        for parent, child in zip([root, *chain], chain, strict=False):
+            picked.setdefault(id(parent), set()).add(id(child))
     return _kept(root, picked, whole) or root.with_children({})
 
 
-def _instance(node: Node, schema: SchemaNode, predicates: Sequence[str]) -> Node | None:
+def _instance(node: Node, schema: SchemaNode, predicates: str) -> Node | None:
     if not schema.is_entry:
-        return node.one(schema)
-    entries = node.entries(schema)
-    values = [_literal(predicate) for predicate in predicates]
-    if len(values) == 1 and values[0].isdigit() and "=" not in predicates[0]:
-        return next((entry for n, entry in enumerate(entries.values(), 1) if n == int(values[0])), None)
-    return entries.get(tuple(values))
-
-
-def _literal(predicate: str) -> str:
-    _name, equals, value = predicate[1:-1].partition("=")
-    return value.strip()[1:-1] if equals else predicate[1:-1].strip()
+        return node.one(schema) if not predicates else None
+    keys = {name.rpartition(":")[2]: single or double for name, single, double in _PREDICATE.findall(predicates)}
+    names = (".",) if schema.kind == "leaf-list" else tuple(leaf.name for leaf in schema.keys)
+    return node.entries(schema).get(tuple(keys[name] for name in names)) if keys.keys() == set(names) else None
 
 
 def _kept(node: Node, picked: dict[int, set[int]], whole: set[int]) -> Node | None:

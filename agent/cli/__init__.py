@@ -21,6 +21,7 @@ _MODULES: Final[Mapping[str, str]] = {
     "serve": "serve",
     "demo": "demo",
     "simulate": "simulate",
+    "doctor": "doctor",
     "show": "show",
     "set": "configure",
     "delete": "configure",

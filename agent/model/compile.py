@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from pyang.types import LengthTypeSpec, PatternTypeSpec, RangeTypeSpec
+
 from agent.model.schema import Module, SchemaNode
+from agent.model.typedefs import CANONICAL, HOLD_PREFIXES
 from agent.model.values import ValueType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     Statement = Any  # pyang has no types
 
 NACM: Final = "ietf-netconf-acm"
 _DENY: Final = {"default-deny-write": "write", "default-deny-all": "all"}
-_BASES: Final = {f"{NACM}:node-instance-identifier": "instance-identifier"}
-"""Definitions of types whose values hold prefixes, though what they derive from is a string."""
 _KINDS: Final = {
     "container", "list", "leaf", "leaf-list", "anydata", "anyxml", "rpc", "action", "notification", "input", "output",
 }  # fmt: skip
@@ -121,11 +123,12 @@ class Compiler:
         own = self._modules[origin.i_modulename].namespace
         imports = origin.search("import")
         imported = {i.search_one("prefix").arg: self._modules[i.arg].namespace for i in imports}
-        return type_.canonical(default.arg, {None: own, origin.i_prefix: own, **imported})
+        return _in_module(type_).canonical(default.arg, {None: own, origin.i_prefix: own, **imported})
 
     def _type(self, type_: Statement, leaf: Statement) -> ValueType:
-        type_, leaf = _resolved(type_, leaf)
-        base = _BASES.get(_typedef(type_), type_.arg)
+        type_, leaf, written, typedef = _resolved(type_, leaf)
+        base = type_.arg
+        accepts = _accepts(written)
         if base == "union":
             return ValueType(base, members=tuple(self._type(member, leaf) for member in type_.search("type")))
         if base == "enumeration":
@@ -144,8 +147,16 @@ class Compiler:
         if base == "instance-identifier":
             return ValueType(base, module_of=self._module_of, prefix_of=self._prefix_of)
         if base == "decimal64":
-            return ValueType(base, fraction_digits=int(type_.search_one("fraction-digits").arg))
-        return ValueType(base)
+            digits = int(type_.search_one("fraction-digits").arg)
+            return ValueType(base, accepts=accepts, fraction_digits=digits)
+        if typedef in HOLD_PREFIXES:
+            return ValueType(base, typedef, accepts, module_of=self._module_of, prefix_of=self._prefix_of)
+        return ValueType(base, typedef, accepts)
+
+
+def _in_module(type_: ValueType) -> ValueType:
+    """Return a type as it takes the values that stand in a module."""
+    return replace(type_, any_base=True, members=tuple(_in_module(member) for member in type_.members))
 
 
 def _prefixes(modules: list[Module]) -> dict[str, tuple[str, str]]:
@@ -156,25 +167,37 @@ def _prefixes(modules: list[Module]) -> dict[str, tuple[str, str]]:
     return {m.name: (m.prefix if taken[m.prefix] == m.name else m.name, m.namespace) for m in modules}
 
 
-def _resolved(type_: Statement, leaf: Statement) -> tuple[Statement, Statement]:
-    """Return the built-in type that typedefs and leafrefs lead to, with the leaf that has it.
+def _resolved(type_: Statement, leaf: Statement) -> tuple[Statement, Statement, Statement, tuple[str, str] | None]:
+    """Return the built-in type that typedefs and leafrefs lead to, the leaf that has it, and how that is written there.
 
-    A leafref inside a union stays one: its values are kept as they are written.
+    The last is the typedef among them that has a canonical form of its own. A leafref inside a union stays one: its
+    values are kept as they are written.
     """
+    written, found = type_, None
     while True:
-        if (typedef := getattr(type_, "i_typedef", None)) is not None and _typedef(type_) not in _BASES:
+        if (typedef := getattr(type_, "i_typedef", None)) is not None:
+            name = (typedef.i_module.i_modulename, typedef.arg)
+            found = name if found is None and (name in CANONICAL or name in HOLD_PREFIXES) else found
             type_ = typedef.search_one("type")
         elif type_.arg == "leafref" and (target := getattr(leaf, "i_leafref_ptr", None)):
             leaf = target[0]
-            type_ = leaf.search_one("type")
+            type_ = written = leaf.search_one("type")
+            found = None
         else:
-            return type_, leaf
+            return type_, leaf, written, found
 
 
-def _typedef(type_: Statement) -> str:
-    """Return the name of a type's definition, with its module's; empty for a built-in type."""
-    typedef = getattr(type_, "i_typedef", None)
-    return "" if typedef is None else _qualified(typedef)
+def _accepts(type_: Statement) -> Callable[[str], bool] | None:
+    """Return whether a type's ranges, lengths and patterns hold of a value; None where it has none."""
+    spec = type_.i_type_spec
+    if not isinstance(spec, LengthTypeSpec | PatternTypeSpec | RangeTypeSpec):
+        return None
+
+    def accepts(text: str) -> bool:
+        value = spec.str_to_val([], None, text, None)
+        return value is not None and bool(spec.validate([], None, value, None))
+
+    return accepts
 
 
 def _qualified(statement: Statement) -> str:

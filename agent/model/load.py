@@ -67,6 +67,7 @@ class Model:
         self.modules = modules = by_name(served)
         self.root = root
         self.validator = validator
+        validator.opaque = [node.tags for node in root.walk() if node.kind in {"anydata", "anyxml"} and node.config]
         self.by_namespace = {m.namespace: m for m in modules.values() if m.belongs_to is None}
 
     def node(self, path: str) -> SchemaNode:

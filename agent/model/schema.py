@@ -111,6 +111,11 @@ class SchemaNode:
             return ""
         return f"{self.parent.path}/{self.qualified}"
 
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags from the top level down to this node's own."""
+        return () if self.parent is None else (*self.parent.tags, self.tag)
+
     def add(self, child: SchemaNode) -> None:
         """Put a node below this one, last."""
         child.index = len(self.children)

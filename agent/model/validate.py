@@ -6,18 +6,18 @@ import json
 import re
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence  # noqa: TC003 - a dataclass keeps them
+from collections.abc import Collection, Mapping, Sequence  # noqa: TC003 - a dataclass keeps them
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import oopt_gnpy_libyang as ly
+from lxml import etree
 
 from agent.errors import MOST_ERRORS, YANG, NetconfError, operation_failed, unknown_element
 from agent.paths import without_last_keys
 from agent.settings import StartError
 
-_NOTHING: Final = b'<yang-library xmlns="urn:ietf:params:xml:ns:yang:ietf-yang-library"/>'
 _STRICT: Final = ly.ParseOptions.Strict | ly.ParseOptions.NoState
 _MANDATORY: Final = re.compile(r'Mandatory node "([^"]+)" instance')
 _MANDATORY_CHOICE: Final = re.compile(r'Mandatory choice "([^"]+)"')
@@ -42,10 +42,13 @@ class Sources:
 
 
 class Validator:
-    """One libyang context over the served modules; from its ``sources`` another process makes the same."""
+    """One libyang context over the served modules.
+
+    ``opaque`` are the anydata and anyxml nodes, by their tags from the top.
+    """
 
     def __init__(self, sources: Sources) -> None:
-        self.sources = sources
+        self.opaque: Collection[tuple[str, ...]] = ()
         self._one_at_a_time = threading.Lock()  # the context keeps the last errors
         ly.set_log_options(ly.LogOptions.Store)
         options = ly.ContextOptions.NoYangLibrary | ly.ContextOptions.DisableSearchCwd
@@ -70,10 +73,13 @@ class Validator:
     def validate(self, config: bytes) -> dict[str, Any]:
         """Check a whole configuration (RFC 7950 section 8) and return it as RFC 7951 data, defaults filled in.
 
+        What anydata and anyxml nodes hold is left out, as libyang makes no JSON of everything that can be in there.
         Raises NetconfError, further ones in its ``others``.
         """
         flags = ly.PrintFlags.WithSiblings | ly.PrintFlags.WithDefaultsAll | ly.PrintFlags.Shrink
-        tree = self._parse(config, _STRICT, ly.ValidationOptions.NoState | ly.ValidationOptions.MultiError)
+        tree = self._parse(
+            self._hollow(config), _STRICT, ly.ValidationOptions.NoState | ly.ValidationOptions.MultiError
+        )
         printed = tree.print(ly.DataFormat.JSON, flags) if tree is not None else None
         return json.loads(printed) if printed else {}
 
@@ -87,23 +93,12 @@ class Validator:
             tree = self._parse(config, _STRICT | ly.ParseOptions.WhenTrue, options)
         except _LibyangError:
             return set(paths)
-        return {path for path in paths if self.find(tree, path).get("paths")}
+        with self._one_at_a_time:
+            return {path for path in paths if tree is not None and any(True for _ in tree.find(path))}
 
     def parse_only(self, data: bytes) -> Any:  # noqa: ANN401 - bindings without types
-        """Return data, configuration and state, for ``find``; nothing is checked but types. Raises NetconfError."""
+        """Return data, state too, as libyang's tree; nothing is checked but types. Raises NetconfError."""
         return self._parse(data, ly.ParseOptions.ParseOnly, None)
-
-    def find(self, tree: Any, expression: str) -> dict[str, Any]:  # noqa: ANN401 - bindings without types
-        """Return the instance paths that an XPath expression selects (``paths``), or what is wrong (``error``)."""
-        if tree is None:  # where there is no data an expression selects nothing, and may still be wrong
-            tree = self.parse_only(_NOTHING)
-        with self._one_at_a_time:
-            try:
-                return {"paths": [node.path for node in tree.find(expression)]}
-            except ly.Error as error:
-                faults = self._context.errors()
-                self._context.clean_all_errors()
-                return {"error": _text(faults[-1], "message") if faults else str(error)}
 
     def check_values(self, lines: Sequence[bytes]) -> dict[int, NetconfError]:
         """Check types only, of data written one node a line; return the first error by its line's number from 0.
@@ -116,6 +111,17 @@ class Validator:
             line = error.faults[0].line if error.faults else 0
             return {_node_at(lines, line): error}
         return {}
+
+    def _hollow(self, config: bytes) -> bytes:
+        """Return a configuration without what its anydata and anyxml nodes hold."""
+        if not any(f"<{path[-1].rpartition('}')[2]}".encode() in config for path in self.opaque):
+            return config
+        root = etree.fromstring(b"<data>%b</data>" % config, etree.XMLParser(huge_tree=True, resolve_entities=False))
+        for path in self.opaque:
+            for element in root.findall("/".join(path)):
+                element[:] = []
+                element.text = None
+        return b"".join(etree.tostring(child) for child in root)
 
     def _parse(self, data: bytes, parse: Any, validation: Any) -> Any:  # noqa: ANN401 - bindings without types
         with self._one_at_a_time:

@@ -1,8 +1,8 @@
-"""Canonical forms of YANG's built-in types (RFC 7950 section 9).
+"""Canonical forms of YANG's types (RFC 7950 section 9).
 
 Only what makes two spellings one value is here: whether a value is *allowed* (ranges, lengths, patterns) is
-libyang's to say. Identities and instance-identifiers are kept in module-name form (RFC 7951 6.8, 6.11), so that a
-stored value never depends on a prefix.
+libyang's to say, but for the member of a union that a value belongs to. Identities, paths and expressions are kept in
+module-name form (RFC 7951 6.8, 6.11), so that a stored value never depends on a prefix.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from agent.paths import STEP, quoted
+from agent.model.expression import renamed
+from agent.model.typedefs import CANONICAL, HOLD_PREFIXES, NODE_INSTANCE, XPATH
+from agent.paths import STEP, prefix_all, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +26,8 @@ INTEGER_RANGES: Final = {
     for sign in ("", "u")
     for bits in (8, 16, 32, 64)
 }
-_INTEGER: Final = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|[0-9]+)")
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_ANY_BASE: Final = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|[0-9]+)")
 _DECIMAL: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 _NAME: Final = re.compile(r"([A-Za-z_][\w.-]*:)?[A-Za-z_][\w.-]*")
 _SPACE: Final = " \t\r\n"
@@ -35,6 +38,9 @@ _DECIMAL_DIGITS: Final = 19
 class ValueType:
     """A leaf's type, resolved: ``base`` is the built-in type's name.
 
+    ``typedef`` is the (module, name) of what it is derived from, where that has a canonical form of its own.
+    ``any_base``: integers are octal and hexadecimal too, as they may be in a module, but not in data (RFC 7950 9.2.1).
+    ``accepts`` says whether the type's ranges, lengths and patterns hold of a value; None where there are none.
     ``names`` are an enumeration's values, or a bits type's in their order; ``identities`` the ``module:name`` of
     every identity that an identityref takes; ``members`` a union's types. ``fraction_digits`` is of decimal64.
     ``module_of`` gives a namespace's module name, ``prefix_of`` a module's prefix and namespace; both are set where
@@ -42,6 +48,9 @@ class ValueType:
     """
 
     base: str
+    typedef: tuple[str, str] | None = None
+    accepts: Callable[[str], bool] | None = None
+    any_base: bool = False
     names: tuple[str, ...] = ()
     identities: frozenset[str] = frozenset()
     members: tuple[ValueType, ...] = ()
@@ -51,7 +60,7 @@ class ValueType:
     has_prefixes: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        own = self.base in {"identityref", "instance-identifier"}
+        own = self.base in {"identityref", "instance-identifier"} or self.typedef in HOLD_PREFIXES
         object.__setattr__(self, "has_prefixes", own or any(member.has_prefixes for member in self.members))
 
     def canonical(self, text: str, prefixes: Prefixes) -> str:
@@ -59,16 +68,38 @@ class ValueType:
 
         ``prefixes`` are the XML namespace declarations in scope; None is the default namespace.
         """
-        convert = _CONVERT.get(self.base)
+        convert = _CONVERT.get(self.typedef or self.base)
         return text if convert is None else convert(self, text, prefixes)
+
+    def prefixed(self, value: str) -> tuple[dict[str, str], str]:
+        """Return a canonical value as it stands in XML, and the namespaces by the prefixes that are in it."""
+        if not self.has_prefixes:
+            return {}, value
+        if self.base == "union":
+            return next((member.prefixed(value) for member in self.members if _is_of(member, value)), ({}, value))
+        known = self.prefix_of or {}
+        used: dict[str, str] = {}
+
+        def prefix(module: str) -> str:
+            if module not in known:
+                return module
+            used.update([known[module]])
+            return known[module][0]
+
+        if self.base == "identityref":
+            module, colon, name = value.partition(":")
+            return used, prefix(module) + colon + name
+        return used, renamed(value, prefix) if self.typedef == XPATH else prefix_all(value, prefix)[0]
 
 
 def _integer(kind: ValueType, text: str, _: Prefixes) -> str:
     stripped = text.strip(_SPACE)
-    if not _INTEGER.fullmatch(stripped):
+    if not (_ANY_BASE if kind.any_base else _INTEGER).fullmatch(stripped):
         raise ValueError(f'"{text}" is not an integer')
     digits = stripped.lstrip("+-")
-    base = 16 if digits[:2].lower() == "0x" else 8 if len(digits) > 1 and digits[0] == "0" else 10
+    base = 10
+    if kind.any_base and len(digits) > 1 and digits[0] == "0":
+        base = 16 if digits[1] in "xX" else 8
     try:
         number = int(stripped, base)
     except ValueError:
@@ -164,10 +195,35 @@ def _instance_identifier(kind: ValueType, text: str, prefixes: Prefixes) -> str:
 def _union(kind: ValueType, text: str, prefixes: Prefixes) -> str:
     for member in kind.members:
         try:
-            return member.canonical(text, prefixes)
+            value = member.canonical(text, prefixes)
         except ValueError:
             continue
+        if member.accepts is None or member.accepts(text if member.base == "string" else value):
+            return value
     raise ValueError(f'"{text}" is of none of the types that are allowed here')
+
+
+def _is_of(member: ValueType, value: str) -> bool:
+    """Return whether a union's canonical value is of a member."""
+    spaces: Prefixes = dict((member.prefix_of or {}).values())
+    try:
+        return _union(ValueType("union", members=(member,)), member.prefixed(value)[1], spaces) == value
+    except ValueError:
+        return False
+
+
+def _xpath(kind: ValueType, text: str, prefixes: Prefixes) -> str:
+    def module(prefix: str) -> str:
+        name = (kind.module_of or {}).get(prefixes.get(prefix, ""))
+        if name is None:
+            raise ValueError(f'"{text}" has the prefix {prefix}, which is not declared or of no module')
+        return name
+
+    return renamed(text.strip(_SPACE), module)
+
+
+def _by_typedef(convert: Callable[[str], str]) -> Callable[[ValueType, str, Prefixes], str]:
+    return lambda _kind, text, _prefixes: convert(text)
 
 
 def _binary(_kind: ValueType, text: str, _: Prefixes) -> str:
@@ -177,7 +233,7 @@ def _binary(_kind: ValueType, text: str, _: Prefixes) -> str:
         raise ValueError(f'"{text}" is not base64') from None
 
 
-_CONVERT: Final[dict[str, Callable[[ValueType, str, Prefixes], str]]] = {
+_CONVERT: Final[dict[str | tuple[str, str], Callable[[ValueType, str, Prefixes], str]]] = {
     **dict.fromkeys(INTEGER_RANGES, _integer),
     "decimal64": _decimal64,
     "boolean": _boolean,
@@ -188,4 +244,7 @@ _CONVERT: Final[dict[str, Callable[[ValueType, str, Prefixes], str]]] = {
     "instance-identifier": _instance_identifier,
     "union": _union,
     "binary": _binary,
+    **{typedef: _by_typedef(convert) for typedef, convert in CANONICAL.items()},
+    XPATH: _xpath,
+    NODE_INSTANCE: _instance_identifier,
 }

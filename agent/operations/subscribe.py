@@ -110,7 +110,8 @@ def _time(request: Request, found: dict[str, Element], name: str) -> datetime | 
     value = text(found[name], "")
     leaf = request.services.model.node(f"{_INPUT}/{name}")
     try:
-        time = datetime.fromisoformat(leaf.canonical(value, found[name]))
+        leaf.canonical(value, found[name])  # which would make another day of one that is not in the calendar
+        time = datetime.fromisoformat(value)
         if time.tzinfo is None:
             raise ValueError(value)
         return time

@@ -118,9 +118,10 @@ class Input:
         return stop
 
     def _time(self, name: str, *, space: str = SUBSCRIBED, within: Element | None = None) -> datetime | None:
-        value = self._value(name, space=space, within=within)
-        if value is None:
+        if self._value(name, space=space, within=within) is None:
             return None
+        # As it was written: the canonical form would make another day of one that is not in the calendar.
+        value = (self._element if within is None else within).findtext(f"{{{space}}}{name}") or ""
         try:
             moment = datetime.fromisoformat(value)
         except ValueError:

@@ -135,7 +135,7 @@ class Server:
             engine=cast("Any", self.engine),
             operational=cast("Any", State(self.engine)),
             confirmed=ConfirmedCommits(self.stores, cast("Any", self.engine), cast("Any", None)),
-            xpath=XPath(model, seconds=5),
+            xpath=XPath(seconds=5),
             nacm=Nacm(model, self.stores),
             streams=streams or cast("Any", Events()),
             subscriptions=cast("Any", None),

@@ -120,9 +120,7 @@ class Bench:
         self.nacm = Rules(model, self.datastores)
         self.nacm.of = {}
         self.streams = Streams(model, folder, now=self.now)
-        parts = Parts(
-            model, self.datastores, self.operational, self.nacm, self.streams, XPath(model, seconds=9), self.now
-        )
+        parts = Parts(model, self.datastores, self.operational, self.nacm, self.streams, XPath(seconds=9), self.now)
         self.subscriptions = Subscriptions(parts)
         self.datastores.on_moved.append(self.subscriptions.configured)
         self._sessions = 0

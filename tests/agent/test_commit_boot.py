@@ -165,3 +165,24 @@ def test_nothing_is_refreshed_while_something_is_owed(bench: Bench) -> None:
     bench.run(twice)
     assert looking.answers == [False, False]
     assert "quiesce" not in bench.machine.done
+
+
+def test_a_running_that_is_not_valid_does_not_end_the_looks(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    bench.second = looking = Looking(NP)
+    looking.every = 0.01
+    valid = bench.datastores.running
+    bench.datastores.running = bench.tree(low="9", high="9")  # as after an upgrade of the model
+
+    async def watch(engine: CommitEngine) -> None:
+        health = asyncio.ensure_future(Health(bench.datastores, engine, lambda: None).run())
+        async with asyncio.timeout(10):
+            while "running is not valid" not in caplog.text:  # noqa: ASYNC110 - a deadline is on it
+                await asyncio.sleep(0.005)
+            bench.datastores.moved(valid)
+            while not looking.looks and not health.done():  # noqa: ASYNC110 - same
+                await asyncio.sleep(0.005)
+        health.cancel()
+        await asyncio.gather(health, return_exceptions=True)
+
+    bench.run(watch)
+    assert looking.looks

@@ -87,7 +87,7 @@ def test_several_errors_come_together_and_not_without_end(model: Model) -> None:
 
 
 def test_canonical_values_are_stored(model: Model) -> None:
-    root = run(model, tree(model), "<mtu>+0x5DC</mtu><kind>q:k1</kind><np><deep><e>-0</e></deep></np>")
+    root = run(model, tree(model), "<mtu>+01500</mtu><kind>q:k1</kind><np><deep><e>-0</e></deep></np>")
     assert root.xml() == (
         b'<top xmlns="urn:example:t"><mtu>1500</mtu><np><deep><e>0</e></deep></np>'
         b'<kind xmlns:t="urn:example:t">t:k1</kind></top>'

@@ -62,7 +62,7 @@ UP = "<state><up>true</up><log><n>1</n></log><log><n>2</n></log><log><n>1</n></l
         ("<item><id>a</id></item>", A),  # C065
         ("<item><id>z</id></item>", ""),
         ("<item><v>1</v></item>", A),  # F67, C071
-        ("<item><v>+0x1</v></item>", A),
+        ("<item><v>+01</v></item>", A),
         ("<item><v>x</v></item>", ""),
         ("<item><id>a</id><v/></item>", "<item><id>a</id><v>1</v></item>"),  # F69, C066
         ("<item><v/><id>a</id></item>", "<item><id>a</id><v>1</v></item>"),  # F71

@@ -455,13 +455,6 @@ def test_values_are_checked_without_the_rest_of_the_configuration(wide: Model) -
     assert wide.validator.check_values([]) == {}
 
 
-def test_an_expression_that_libyang_quotes_in_the_middle_of_a_character(model: Model) -> None:
-    tree = model.validator.parse_only(b'<top xmlns="urn:example:t"><name>x</name></top>')
-    for place in range(1, 40):
-        found = model.validator.find(tree, f"/t:top/t:{'n' * place}€€€€€€€[")
-        assert set(found) == {"error"}
-
-
 # Modules that are only imported (RFC 7950 5.6.5).
 
 

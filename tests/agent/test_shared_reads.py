@@ -60,7 +60,7 @@ def test_faults_are_told_to_who_shares_the_read(model: Model, tmp_path: Path) ->
 
 def test_a_question_that_nobody_waits_for_does_not_answer_the_next_one(model: Model) -> None:
     async def main() -> None:
-        xpath = XPath(model, seconds=30)
+        xpath = XPath(seconds=30)
         tree: Any = from_json(model.root, {"t:top": {"name": "a", "mtu": 1400}})
         prefixes: dict[str | None, str] = {"t": "urn:example:t"}
         try:

@@ -30,15 +30,17 @@ def canonical(model: Model, leaf: str, text: str) -> str | None:
 
 
 CASES = [
-    # 9.2: decimal, octal, hexadecimal, a sign
+    # 9.2: decimal only, a sign, leading zeros
     ("i8", "0", "0"),
     ("i8", "-0", "0"),
     ("i8", "+7", "7"),
     ("i8", "007", "7"),
-    ("i8", "-0x80", "-128"),
-    ("i8", "0X7f", "127"),
+    ("i8", "-0x80", None),
+    ("i8", "-0128", "-128"),
+    ("i8", "020", "20"),
+    ("i8", "0X7f", None),
     ("i8", " 5\n", "5"),
-    ("i8", "08", None),
+    ("i8", "08", "8"),
     ("i8", "128", None),
     ("i8", "-129", None),
     ("i8", "", None),
@@ -50,7 +52,7 @@ CASES = [
     ("i8", "0x", None),
     ("i8", "0b1", None),
     ("u64", "18446744073709551615", "18446744073709551615"),
-    ("u64", "0xffffffffffffffff", "18446744073709551615"),
+    ("u64", "0xffffffffffffffff", None),
     ("u64", "18446744073709551616", None),
     ("u64", "-1", None),
     ("u64", "9" * 5000, None),
@@ -128,10 +130,11 @@ CASES = [
     ("where", "", None),
     # 9.9: of the type that is referred to
     ("reference", "+5", "5"),
-    ("loose", "0x10", "16"),
+    ("loose", "0x10", None),
+    ("loose", "010", "10"),
     # 9.12: the first type that takes it
     ("either", "+5", "5"),
-    ("either", "0x10", "16"),
+    ("either", "0x10", None),
     ("either", "256", "256"),
     ("either", "auto", "auto"),
     ("either", "near", "u:near"),
@@ -187,11 +190,12 @@ def test_integers(base: str, number: int, how: str) -> None:
     text = sign + (digits or f"0{how}{abs(number):{how}}")
     bits = int(base.lstrip("uint"))
     low, high = (0, 2**bits - 1) if base[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    kind = ValueType(base, any_base=how != "d")  # in data all are decimal
     if low <= number <= high:
-        assert ValueType(base).canonical(text, {}) == str(number)
+        assert kind.canonical(text, {}) == str(number)
     else:
         with pytest.raises(ValueError, match="out of the range"):
-            ValueType(base).canonical(text, {})
+            kind.canonical(text, {})
 
 
 @given(st.integers(1, 18), st.integers(-(2**63) - 3, 2**63 + 2), st.integers(0, 3), st.integers(0, 3))
@@ -245,8 +249,8 @@ def test_only_types_with_names_of_modules_need_prefixes(wide: Model) -> None:
 
 
 def test_what_is_refused_for_its_form_is_refused_by_libyang_too(wide: Model) -> None:
-    """Nothing is refused that YANG allows; libyang takes a little more: no octal digit, any base of several."""
-    lenient = {("i8", "08"), ("id", ":near"), ("both", "near"), ("both", "k2")}
+    """Nothing is refused that YANG allows; libyang takes a little more: any base of several."""
+    lenient = {("id", ":near"), ("both", "near"), ("both", "k2")}
     spaces = "".join(f' xmlns:{prefix}="{uri}"' for prefix, uri in PREFIXES.items() if prefix)
     for leaf, text, expected in CASES:
         if expected is None and len(text) < 100 and (leaf, text) not in lenient:

@@ -30,7 +30,7 @@ def candidate(client: Client) -> str:
 
 def test_edit_config_merges_by_default(client: Client) -> None:
     client.edit(top("<name>one</name><item><id>a</id><v>1</v></item>"))
-    client.edit(top("<mtu>0x500</mtu><item><id>a</id><w>x</w></item>"))
+    client.edit(top("<mtu>01280</mtu><item><id>a</id><w>x</w></item>"))
     assert candidate(client) == "<name>one</name><mtu>1280</mtu><item><id>a</id><v>1</v><w>x</w></item>"
     assert client.config_text("running") == ""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MIB = 1024 * 1024
 END = b"]]>]]>"
 ASK = b'<rpc message-id="1" xmlns="urn:ietf:params:xml:ns:netconf:base:1.0">%b</rpc>'
-GET_CONFIG = ASK % b"<get-config><source><running/></source></get-config>"
+GET_CONFIG = ASK % b"<get-config><source><running/></source><filter/></get-config>"
 LAUGHS = b"".join(b'<!ENTITY l%d "%b">' % (n, b"&l%d;" % (n - 1) * 10) for n in range(1, 10))
 # Each is well framed, and not well-formed or not to be read.
 MESSAGES = {
