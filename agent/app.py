@@ -169,7 +169,15 @@ def _services(
     host = RealHost(options.sysroot, program_lock=store.program_lock)
     control = settings.ipsec.control
     how = f"program:{control.program}" if control.program else control.kind
-    managed = translators(TranslatorSettings(ipsec_control=how, vici=settings.ipsec.vici))
+    managed = translators(
+        TranslatorSettings(
+            qat_driver=settings.qat.driver,
+            kernel_log=settings.qat.kernel_log,
+            ipsec_control=how,
+            vici=settings.ipsec.vici,
+        ),
+        store,
+    )
     with_startup = settings.datastore.persistence == "startup"
     stored = store.load_startup(model) if with_startup else store.load(model)
     if stored is None:

@@ -14,7 +14,16 @@ from agent.plan import PlannedStep, Prepared, prepare, prepare_action, subtree
 from agent.streams import changes
 from agent.tree import Node
 from translators.apply import PlanFailedError
-from translators.base import Actor, ChangeReporter, Plan, RefreshReporter, ServiceOwner, Supervisor, TranslatorError
+from translators.base import (
+    Actor,
+    ChangeReporter,
+    Plan,
+    RefreshAsker,
+    RefreshReporter,
+    ServiceOwner,
+    Supervisor,
+    TranslatorError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -161,16 +170,19 @@ class CommitEngine:
         return min((s.interval(subtree(running, s.path)) for s in self._supervisors), default=_NO_LOOKS)
 
     def _look(self) -> None:
-        self._machine.settle()
+        owed = self._machine.settle()
         running = self._datastores.effective(self._datastores.running)
         for supervisor in self._supervisors:
             attention = supervisor.look(self._host, subtree(running, supervisor.path))
             self._note(*attention.events)
             if attention.refresh is not None:
-                self._refresh(attention.refresh)
+                done = not owed and self._refresh(attention.refresh)
+                if isinstance(supervisor, RefreshAsker):
+                    supervisor.asked(done=done)
 
-    def _refresh(self, disturbance: Disturbance) -> None:
-        """Have a service refreshed outside of a commit; what fails is logged."""
+    def _refresh(self, disturbance: Disturbance) -> bool:
+        """Have a service refreshed outside of a commit, and return whether it was; what fails is logged."""
+        done = True
         for owner in self._translators:
             if not isinstance(owner, ServiceOwner) or owner.service != disturbance.service:
                 continue
@@ -182,13 +194,16 @@ class CommitEngine:
                 self._machine.change(Plan((*first.steps, *last.steps)), None)
             except TranslatorError as error:
                 log.error("%s can't be refreshed: %s", owner.service, error.message)  # noqa: TRY400
+                done = False
                 continue
             except ChangeFailedError as failure:
                 log.error("%s is not refreshed: %s", owner.service, _told(failure))  # noqa: TRY400
+                done = False
                 if not failure.begun:
                     continue
             if first or last:
                 self._note_refresh(owner, began)
+        return done
 
     def _carry_out(self, root: Node, cause: str) -> None:
         self._settle()

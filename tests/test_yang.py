@@ -59,7 +59,8 @@ DOCUMENT = json.loads("""
         {"id": 4, "no-response": true}],
       "requests": "12", "responses": "11", "in-flight": "1", "request-rate": "3",
       "throughput-in": "940", "throughput-out": "955", "latency": "5120",
-      "utilization": [{"slice": "cph0", "percent": 100}], "discontinuity-time": "2026-03-04T05:06:07.8Z"},
+      "utilization": [{"slice": "cph", "percent": 100}], "discontinuity-time": "2026-03-04T05:06:07.8Z"},
+    "link-errors": {"correctable": "1", "nonfatal": "0", "fatal": "0", "discontinuity-time": "2026-11-30T10:00:00Z"},
     "errors": {"correctable": "2", "nonfatal": "0", "fatal": "18446744073709551615",
       "discontinuity-time": "2026-03-04T05:06:07+00:00"},
     "heartbeat": {"status": "healthy", "sent": "81", "failed": "0"},
@@ -149,7 +150,10 @@ VALID = [
         "notif",
         "<device-state-change {}><old-status>up</old-status><reason>hung</reason></device-state-change>",
     ),
-    ("notif", "<device-error {}><kind>ring-overflow</kind><severity>major</severity></device-error>"),
+    (
+        "notif",
+        "<device-error {}><kind>ring-overflow</kind><severity>major</severity><advice>wait</advice></device-error>",
+    ),
     ("notif", "<acceleration-change {}><active>false</active><cause>failure</cause></acceleration-change>"),
     ("notif", "<ipsec-refresh {}><method>rekey</method><outcome>partial</outcome></ipsec-refresh>"),
 ]
