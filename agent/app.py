@@ -222,7 +222,7 @@ def _services(
     subscriptions = Subscriptions(parts)
     datastores.on_moved.append(subscriptions.configured)
     operational.provide("/ietf-subscribed-notifications:streams", subscriptions.streams)
-    operational.provide("/ietf-subscribed-notifications:subscriptions", subscriptions.state)
+    operational.provide_by_user("/ietf-subscribed-notifications:subscriptions", subscriptions.state)
     return Services(
         model=model,
         datastores=datastores,

@@ -23,6 +23,7 @@ from agent.subscriptions.watches import Watches
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agent.nacm import Access
     from agent.session import Session
     from agent.subscriptions.reader import Parts
     from agent.subscriptions.subscription import Subscription
@@ -107,10 +108,20 @@ class Subscriptions:
         """Take note that the machine was looked at."""
         self._watches.looked()
 
-    def state(self, _wanted: Selection) -> Tree:
-        """Return ``subscriptions`` (RFC 8639 2.9)."""
-        listed = [subscription.data() for subscription in self._live.values()]
+    def state(self, _wanted: Selection, access: Access) -> Tree:
+        """Return ``subscriptions`` (RFC 8639 2.9), for a user.
+
+        A filter may hold what others are not to know: it is shown to users with the same rights as the subscriber's,
+        and to those who may do everything.
+        """
+        listed = [self._entry(subscription, access) for subscription in self._live.values()]
         return {"ietf-subscribed-notifications:subscriptions": {"subscription": listed}} if listed else {}
+
+    def _entry(self, subscription: Subscription, access: Access) -> Tree:
+        entry = subscription.data()
+        if access.unrestricted or self._parts.nacm.access(subscription.receiver.session.peer).key == access.key:
+            return entry
+        return {name: value for name, value in entry.items() if "filter" not in name}
 
     def streams(self, _wanted: Selection) -> Tree:
         """Return ``streams`` (RFC 8639 2.1)."""

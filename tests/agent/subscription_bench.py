@@ -135,7 +135,7 @@ class Bench:
 
     def receivers(self) -> list[dict[str, str]]:
         """Return the receivers that the state tells of."""
-        listed: Any = self.subscriptions.state(ALL).get("ietf-subscribed-notifications:subscriptions", {})
+        listed: Any = self.subscriptions.state(ALL, Access()).get("ietf-subscribed-notifications:subscriptions", {})
         return [entry["receivers"]["receiver"][0] for entry in listed.get("subscription", [])]
 
     def commit(self, **top: Any) -> None:

@@ -566,3 +566,15 @@ def test_c046_a_plan_has_no_steps_of_what_may_not_be_read(gate: Guarded) -> None
     (answer,) = gate.user().ask(plan)
     assert str(answer.tag).rpartition("}")[2] == "changes-machine"
     assert answer.text == "false"
+
+
+def test_c046_filters_of_others_subscriptions_are_not_shown(gate: Guarded) -> None:
+    gate.configure(rules("l", deny(path("/e:top/e:secret")), group="second"))
+    space = "urn:ietf:params:xml:ns:yang:ietf-subscribed-notifications"
+    wanted = "<stream-xpath-filter>/*[. = 'hidden']</stream-xpath-filter>"
+    gate.root.ask(f'<establish-subscription xmlns="{space}"><stream>NETCONF</stream>{wanted}</establish-subscription>')
+    listed = f'<get><filter><subscriptions xmlns="{space}"/></filter></get>'
+    assert "hidden" in "".join(map(str, gate.root.ask(listed).itertext()))
+    shown = "".join(map(str, gate.user("bob").ask(listed).itertext()))
+    assert "NETCONF" in shown
+    assert "hidden" not in shown
