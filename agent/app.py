@@ -127,7 +127,15 @@ async def start(options: Options) -> Agent:
     agent = Agent(store, (readers, committer))
     try:
         host = RealHost(options.sysroot, program_lock=store.program_lock)
-        managed = translators(TranslatorSettings(str(settings.ipsec.control), settings.ipsec.vici))
+        managed = translators(
+            TranslatorSettings(
+                qat_driver=settings.qat.driver,
+                kernel_log=settings.qat.kernel_log,
+                ipsec_control=str(settings.ipsec.control),
+                vici=settings.ipsec.vici,
+            ),
+            store,
+        )
         services = _services(options, model, store, (managed, host), (readers, committer))
         await asyncio.to_thread(wait_for_programs, store.program_lock, timeout=_ORPHAN_DEADLINE)
         before = _unconfirmed(store, model)
@@ -195,12 +203,19 @@ def _services(
     announced = capabilities(modules, identifier, revision, _features(settings))
     operational = Operational(model, datastores, managed, host, readers, deadline=_READ_DEADLINE)
     operational.provide_fixed(library.containers(modules, identifier, datastores.names))
-    operational.provide(
+    nacm = Nacm(model, datastores)
+    operational.provide_by_user(
         "/ietf-netconf-monitoring:netconf-state",
-        partial(netconf_state, capabilities=announced, modules=modules, datastores=datastores, sessions=sessions),
+        partial(
+            netconf_state,
+            capabilities=announced,
+            modules=modules,
+            datastores=datastores,
+            sessions=sessions,
+            nacm=nacm,
+        ),
     )
     kept = settings.notifications
-    nacm = Nacm(model, datastores)
     operational.provide("/ietf-netconf-acm:nacm", lambda _wanted: nacm.state())
     streams = Streams(model, options.state_dir, now=_now, entries=kept.log_entries, size=kept.log_size)
     engine = CommitEngine(
@@ -218,7 +233,7 @@ def _services(
     subscriptions = Subscriptions(parts)
     datastores.on_moved.append(subscriptions.configured)
     operational.provide("/ietf-subscribed-notifications:streams", subscriptions.streams)
-    operational.provide("/ietf-subscribed-notifications:subscriptions", subscriptions.state)
+    operational.provide_by_user("/ietf-subscribed-notifications:subscriptions", subscriptions.state)
     return Services(
         model=model,
         datastores=datastores,

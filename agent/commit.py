@@ -19,6 +19,7 @@ from translators.base import (
     ChangeReporter,
     Plan,
     Refresh,
+    RefreshAsker,
     RefreshReporter,
     ServiceOwner,
     Supervisor,
@@ -173,16 +174,19 @@ class CommitEngine:
         return min((s.interval(subtree(running, s.path)) for s in self._supervisors), default=_NO_LOOKS)
 
     def _look(self) -> None:
-        self._machine.settle()
+        owed = self._machine.settle()
         running = self._datastores.effective(self._datastores.running)
         for supervisor in self._supervisors:
             attention = supervisor.look(self._host, subtree(running, supervisor.path))
             self._note(*attention.events)
             if attention.refresh is not None:
-                self._refresh(attention.refresh)
+                done = not owed and self._refresh(attention.refresh)
+                if isinstance(supervisor, RefreshAsker):
+                    supervisor.asked(done=done)
 
-    def _refresh(self, disturbance: Disturbance) -> None:
-        """Have a service refreshed outside of a commit; what fails is logged."""
+    def _refresh(self, disturbance: Disturbance) -> bool:
+        """Have a service refreshed outside of a commit, and return whether it was; what fails is logged."""
+        done = True
         for owner in self._translators:
             if not isinstance(owner, ServiceOwner) or owner.service != disturbance.service:
                 continue
@@ -197,11 +201,13 @@ class CommitEngine:
                 self._machine.change(Plan(steps), None)
             except TranslatorError as error:
                 log.error("%s can't be refreshed: %s", owner.service, error.message)  # noqa: TRY400
+                done = False
                 continue
             except ChangeFailedError as failure:
                 log.error("%s is not refreshed: %s", owner.service, _told(failure))  # noqa: TRY400
-                begun, undone = failure.begun, True
+                begun, undone, done = failure.begun, True, False
             self._note_refresh(owner, Refresh(steps[:begun], self._since(began), undone=undone))
+        return done
 
     def _carry_out(self, root: Node, cause: str) -> None:
         self._settle()

@@ -65,15 +65,29 @@ def _below(pair: _Pair) -> Iterator[Difference]:
 def _one(pair: _Pair, target: str, old: Node | None, new: Node | None) -> Iterator[Difference]:
     if old is new:
         return
-    if old is None:
-        yield pair.edit("create", target, None, new)
-    elif new is None:
-        yield pair.edit("delete", target, old, None)
+    if old is None or new is None:
+        if _only_holds(old or new):
+            yield from _below(_inside(pair, target, old, new))
+        else:
+            yield pair.edit("create" if old is None else "delete", target, old, new)
     elif old.value != new.value or _keyless_differ(old, new):
         yield pair.edit("replace", target, old, new)
     else:
-        origins = (old.origin or pair.origins[0], new.origin or pair.origins[1])
-        yield from _below(_Pair(target, old.children, new.children, origins))
+        yield from _below(_inside(pair, target, old, new))
+
+
+def _inside(pair: _Pair, path: str, old: Node | None, new: Node | None) -> _Pair:
+    """Return the pair that a child is; a side that does not have it, as is no difference, has nothing in it."""
+    before = ({}, None) if old is None else (old.children, old.origin)
+    after = ({}, None) if new is None else (new.children, new.origin)
+    return _Pair(path, before[0], after[0], (before[1] or pair.origins[0], after[1] or pair.origins[1]))
+
+
+def _only_holds(node: Node | None) -> bool:
+    """Return whether a node says nothing itself: a container without presence is there for what is in it."""
+    if node is None or node.schema.kind != "container" or node.schema.presence:
+        return False
+    return all(schema.kind != "list" or schema.keys for schema in node.children)
 
 
 def _entries(pair: _Pair, schema: SchemaNode, old: Mapping[Key, Node], new: Mapping[Key, Node]) -> Iterator[Difference]:

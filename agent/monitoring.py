@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from agent.paths import step
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from agent.datastore import Datastores
     from agent.model.schema import Module
+    from agent.nacm import Access, Nacm
     from agent.partial import PartialLock
     from agent.session import Counters, Sessions
     from translators.base import Selection
@@ -21,18 +23,37 @@ _YANG: Final = "ietf-netconf-monitoring:yang"
 
 def netconf_state(
     wanted: Selection,
+    access: Access,
     *,
     capabilities: tuple[str, ...],
     modules: list[Module],
     datastores: Datastores,
     sessions: Sessions,
+    nacm: Nacm,
 ) -> dict[str, Any]:
-    """Return what is wanted of netconf-state as RFC 7951 data."""
+    """Return what is wanted of netconf-state as RFC 7951 data, for a user.
+
+    Of a partial lock it names the nodes that the user may read. Its expressions may hold values of others: they are
+    shown to users with the same rights as the lock's owner, and to those who may do everything.
+    """
+
+    def partial_lock(lock: PartialLock) -> dict[str, Any]:
+        shown = access.unrestricted or nacm.access(lock.session.peer).key == access.key
+        return {
+            "lock-id": lock.id,
+            "locked-by-session": lock.session.id,
+            "locked-time": timestamp(lock.since),
+            "select": list(dict.fromkeys(lock.select)) if shown else [],
+            "locked-node": [path for path in lock.paths() if access.may_see(path)],
+        }
+
     state: dict[str, Any] = {}
     if wanted.wants("capabilities"):
         state["capabilities"] = {"capability": list(capabilities)}
     if wanted.wants("datastores"):
-        state["datastores"] = {"datastore": [_datastore(name, datastores) for name in sorted(datastores.names)]}
+        state["datastores"] = {
+            "datastore": [_datastore(name, datastores, partial_lock) for name in sorted(datastores.names)]
+        }
     if wanted.wants("schemas"):
         state["schemas"] = {"schema": [_schema(module) for module in modules]}
     if wanted.wants("sessions"):
@@ -71,25 +92,17 @@ def timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _datastore(name: str, datastores: Datastores) -> dict[str, Any]:
+def _datastore(
+    name: str, datastores: Datastores, partial_lock: Callable[[PartialLock], dict[str, Any]]
+) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": name}
     lock = datastores.locks.get(name)
     if lock is not None:
         held = {"locked-by-session": lock.session.id, "locked-time": timestamp(lock.since)}
         entry["locks"] = {"global-lock": held}
     elif name == "running" and (parts := list(datastores.partial)):
-        entry["locks"] = {"partial-lock": [_partial_lock(part) for part in parts]}
+        entry["locks"] = {"partial-lock": [partial_lock(part) for part in parts]}
     return entry
-
-
-def _partial_lock(lock: PartialLock) -> dict[str, Any]:
-    return {
-        "lock-id": lock.id,
-        "locked-by-session": lock.session.id,
-        "locked-time": timestamp(lock.since),
-        "select": list(dict.fromkeys(lock.select)),
-        "locked-node": lock.paths(),
-    }
 
 
 def _schema(module: Module) -> dict[str, Any]:

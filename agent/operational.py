@@ -39,7 +39,10 @@ _collected: ContextVar[list[Fault] | None] = ContextVar("collected", default=Non
 
 @contextmanager
 def faults() -> Iterator[list[Fault]]:
-    """Collect the faults of what is read meanwhile: of some of it, where that does not fail as a whole."""
+    """Collect the faults of what is read meanwhile: of some of it, where that does not fail as a whole.
+
+    They are those that the user may know of who reads.
+    """
     found: list[Fault] = []
     token = _collected.set(found)
     try:
@@ -67,7 +70,7 @@ class Operational:
         self._host = host
         self._executor = executor
         self._deadline = deadline
-        self._own: dict[str, Callable[[Selection], Tree]] = {}
+        self._own: dict[str, Callable[[Selection, Access], Tree]] = {}
         self._fixed: list[Node] = []
         self._logged: set[tuple[str, str]] = set()
         self._configured: tuple[Node, Node] | None = None
@@ -75,6 +78,10 @@ class Operational:
 
     def provide(self, path: str, read: Callable[[Selection], Tree]) -> None:
         """Register a provider of the agent's own state; it returns data from the top level down."""
+        self.provide_by_user(path, lambda wanted, _access: read(wanted))
+
+    def provide_by_user(self, path: str, read: Callable[[Selection, Access], Tree]) -> None:
+        """Register a provider of state that is not the same for all users."""
         self._own[path] = read
 
     def provide_fixed(self, data: Tree) -> None:
@@ -86,9 +93,9 @@ class Operational:
 
         Raises operation-failed when all that is asked for comes from sources that can't be used.
         """
-        tree = self._own_state(running, filters)
+        tree = self._own_state(running, filters, access)
         faults: list[Fault] = []
-        for translator, reading in await self._read(filters):
+        for translator, reading in await self._read(filters, access):
             faults += reading.faults
             if reading.tree:
                 tree = merge(tree, from_json(self._model.root, _wrap(translator.path, reading.tree)))
@@ -99,9 +106,9 @@ class Operational:
 
         ``depth`` is how many levels of what is selected are returned, None for all.
         """
-        tree = self._own_state(self._configuration(), filters, origin=SYSTEM)
+        tree = self._own_state(self._configuration(), filters, access, origin=SYSTEM)
         faults: list[Fault] = []
-        for translator, reading in await self._read(filters, in_use=True):
+        for translator, reading in await self._read(filters, access, in_use=True):
             faults += reading.faults
             if isinstance(translator, InUse):
                 names = translator.path.strip("/").split("/")
@@ -122,12 +129,14 @@ class Operational:
             self._configured = (running, in_use(running, effective))
         return self._configured[1]
 
-    def _own_state(self, tree: Node, filters: Sequence[Filter] | None, *, origin: str | None = None) -> Node:
+    def _own_state(
+        self, tree: Node, filters: Sequence[Filter] | None, access: Access, *, origin: str | None = None
+    ) -> Node:
         for node in self._fixed:
             tree = merge(tree, node, origin=origin)
         for path, read in self._own.items():
             if (wanted := self._wanted(path, filters)) is not None:
-                tree = merge(tree, from_json(self._model.root, read(wanted)), origin=origin)
+                tree = merge(tree, from_json(self._model.root, read(wanted, access)), origin=origin)
         return tree
 
     def _narrowed(
@@ -141,6 +150,8 @@ class Operational:
         self._log(faults)
         # A source that can't be used is not there for one who may not read what it has.
         faults = [fault for fault in faults if access.may_see(fault.path)]
+        if (collected := _collected.get()) is not None:
+            collected += faults
         tree = access.readable(tree)
         selected = tree if filters is None else subtree.apply(tree, filters)
         if faults and filters is not None and not _says_anything(selected):
@@ -148,13 +159,14 @@ class Operational:
         return selected if depth is None else shortened(selected, tree, depth)
 
     async def _read(
-        self, filters: Sequence[Filter] | None, *, in_use: bool = False
+        self, filters: Sequence[Filter] | None, access: Access, *, in_use: bool = False
     ) -> list[tuple[Translator, Reading]]:
+        """Read what is wanted of the machine; what the user may see nothing of is not read."""
         running: dict[str, Any] = {}
         tasks = []
         for translator in self._translators:
             wanted = self._wanted(translator.path, filters)
-            if wanted is not None:
+            if wanted is not None and access.may_see(translator.path):
                 running = running or self._datastores.effective(self._datastores.running)
                 tasks.append((translator, self._reading(translator, wanted, running, in_use=in_use)))
         readings = await asyncio.gather(*(task for _translator, task in tasks))
@@ -190,9 +202,7 @@ class Operational:
         return ALL if filters is None else subtree.selection(filters, self._model.node(path))
 
     def _log(self, faults: Sequence[Fault]) -> None:
-        """Log each fault once, and tell who wants to know."""
-        if (collected := _collected.get()) is not None:
-            collected += faults
+        """Log each fault once."""
         now = {(fault.path, fault.message) for fault in faults}
         for path, message in sorted(now - self._logged):
             log.warning("%s: %s", path, message)

@@ -43,6 +43,7 @@ __all__ = [
     "Limits",
     "Listen",
     "Notifications",
+    "Qat",
     "Settings",
     "SettingsError",
     "Ssh",
@@ -120,6 +121,14 @@ class Datastore:
 
 
 @dataclass(frozen=True, slots=True)
+class Qat:
+    """Which driver the QAT devices are managed by (``auto``: by evidence), and the kernel's log that is followed."""
+
+    driver: Literal["auto", "out-of-tree", "in-tree"] = "auto"
+    kernel_log: str = "/dev/kmsg"
+
+
+@dataclass(frozen=True, slots=True)
 class Ipsec:
     """Who starts and stops IPsec, and the socket at which strongSwan is asked; paths are the managed machine's."""
 
@@ -144,6 +153,7 @@ class Settings:
     limits: Limits = Limits()
     datastore: Datastore = Datastore()
     notifications: Notifications = Notifications()
+    qat: Qat = Qat()
     ipsec: Ipsec = Ipsec()
 
 
@@ -186,6 +196,7 @@ _SECTIONS: Final[Mapping[str, tuple[Callable[..., Any], Mapping[str, Callable[[o
         Notifications,
         {"log-entries": within(4, 1_000_000), "log-size": within(4096, 1024 * MIB, parse=parse_size)},
     ),
+    "qat": (Qat, {"driver": one_of("auto", "out-of-tree", "in-tree"), "kernel-log": parse_absolute}),
     "ipsec": (
         Ipsec,
         {"control": parse_control, "vici": parse_absolute},

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.model.load import Model
-    from translators.base import Plan
+    from translators.base import Plan, Tree
 
 _HEAD: Final = f'<?xml version="1.0" encoding="UTF-8"?>\n<config xmlns="{NETCONF}">'.encode()
 _TAIL: Final = b"</config>\n"
@@ -95,6 +95,23 @@ class Store:
         """Make running durable. Raises OSError."""
         self._write(self._running, _document(root))
 
+    def recall(self, name: str) -> Tree | None:
+        """Return what a translator remembered; None for nothing. Raises OSError, ValueError."""
+        path = self._remembered(name)
+        try:
+            content = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{path}: {error}") from error
+        if not isinstance(content, dict):
+            raise ValueError(f"{path}: is no JSON object")
+        return content
+
+    def remember(self, name: str, content: Tree) -> None:
+        """Make durable what a translator is to remember. Raises OSError."""
+        self._write(self._remembered(name), json.dumps(content).encode())
+
     def begin(self, plan: Plan, root: Node | None) -> None:
         """Note what is about to be done to the machine, before it is; None: running stays as it is. Raises OSError."""
         digest = _digest(_document(root)) if root is not None else ""
@@ -125,6 +142,9 @@ class Store:
             self.end()
             return None
         return journal
+
+    def _remembered(self, name: str) -> Path:
+        return self._folder / f"remembered-{name}.json"
 
     def _put(self, path: Path, root: Node | None) -> None:
         if root is not None:

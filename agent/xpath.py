@@ -22,9 +22,10 @@ from agent.filter import Filter
 from agent.model.expression import Token, tokens
 from agent.paths import quoted
 from agent.tree import Children, Key, Node, instance_path
+from agent.turns import Turns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from agent.model.load import Model
     from agent.model.schema import SchemaNode
@@ -98,37 +99,50 @@ class UndeclaredError(NetconfError):
 
 
 class XPath:
-    """Evaluates expressions in a worker process; ``seconds`` is all the time that one may take."""
+    """Evaluates expressions in a worker process; ``seconds`` is all the time that one may take.
+
+    ``askers`` are the users for whom one is evaluated: who has taken much time of late waits for the others.
+    """
 
     def __init__(self, *, seconds: float) -> None:
         self._seconds = seconds
-        self._one_at_a_time = asyncio.Lock()
+        self._turns = Turns()
         self._asking: set[asyncio.Future[dict[str, Any]]] = set()
         self._process: asyncio.subprocess.Process | None = None
 
-    async def select(self, root: Node, expression: str, prefixes: Mapping[str | None, str]) -> Node:
+    async def select(
+        self, root: Node, expression: str, prefixes: Mapping[str | None, str], askers: Collection[str] = ("",)
+    ) -> Node:
         """Return the nodes that an expression selects, with their ancestors and keys.
 
         Raises NetconfError as ``paths`` does, but bad-attribute where a prefix is not declared.
         """
         try:
-            chains = await self._chains(root, expression, prefixes)
+            chains = await self._chains(root, expression, prefixes, askers)
         except UndeclaredError as error:
             raise errors.bad_attribute("select", "filter", error.message) from None
         return _picked(root, chains)
 
     async def paths(
-        self, root: Node, expression: str, prefixes: Mapping[str | None, str], *, no_node_set: str | None = None
+        self,
+        root: Node,
+        expression: str,
+        prefixes: Mapping[str | None, str],
+        askers: Collection[str] = ("",),
+        *,
+        no_node_set: str | None = None,
     ) -> list[str]:
         """Return the instance paths of what an expression selects, in module-name form (see ``instance``).
 
         The root of all data has none. Raises NetconfError: invalid-value for what is no expression or, with
         ``no_node_set`` as app-tag, no node-set; operation-failed when it takes too long.
         """
-        chains = await self._chains(root, expression, prefixes, no_node_set)
+        chains = await self._chains(root, expression, prefixes, askers, no_node_set)
         return list(dict.fromkeys(_path(chain) for chain in chains if chain))
 
-    async def holds(self, document: bytes, expression: str, prefixes: Mapping[str | None, str]) -> bool:
+    async def holds(
+        self, document: bytes, expression: str, prefixes: Mapping[str | None, str], askers: Collection[str] = ("",)
+    ) -> bool:
         """Return whether an expression is true of a document, or selects something of it.
 
         Raises NetconfError as ``select`` does, but for what is no node-set.
@@ -136,7 +150,7 @@ class XPath:
         if len(expression) > MOST_CHARACTERS:
             raise errors.invalid_value(f"the expression is longer than {MOST_CHARACTERS} characters")
         spaces = {prefix: namespace for prefix, namespace in prefixes.items() if prefix is not None}
-        answer = await self._ask({"test": expression, "prefixes": spaces}, document)
+        answer = await self._ask({"test": expression, "prefixes": spaces}, document, askers)
         if "error" in answer:
             raise errors.invalid_value(f"select: {answer['error']}")
         return bool(answer["holds"])
@@ -150,28 +164,33 @@ class XPath:
             self._process = None
 
     async def _chains(
-        self, root: Node, expression: str, prefixes: Mapping[str | None, str], no_node_set: str | None = None
+        self,
+        root: Node,
+        expression: str,
+        prefixes: Mapping[str | None, str],
+        askers: Collection[str],
+        no_node_set: str | None = None,
     ) -> Iterator[list[Node]]:
         """Return what an expression selects: for each node, the nodes from the top down to it; none for the root."""
         if len(expression) > MOST_CHARACTERS:
             raise errors.invalid_value(f"the expression is longer than {MOST_CHARACTERS} characters")
         parts = [_absolute(part, prefixes) for part in _united(_with_root(tokens(expression)))]
         spaces = dict(zip(_short(prefixes).values(), prefixes.values(), strict=True))
-        answer = await self._ask({"union": parts, "prefixes": spaces}, root.xml())
+        answer = await self._ask({"union": parts, "prefixes": spaces}, root.xml(), askers)
         if error := answer.get("error"):
             app_tag = no_node_set if error.endswith(_NO_NODE_SET) else None
             raise errors.invalid_value(f"select: {error}", app_tag=app_tag)
         return _nodes(root, answer["places"])
 
-    async def _ask(self, question: dict[str, Any], data: bytes) -> dict[str, Any]:
+    async def _ask(self, question: dict[str, Any], data: bytes, askers: Collection[str]) -> dict[str, Any]:
         """Return the answer. It is taken even when its asker has gone: the next one is to the next question."""
-        asking = asyncio.ensure_future(self._in_turn(question, data))
+        asking = asyncio.ensure_future(self._in_turn(question, data, askers))
         self._asking.add(asking)
         asking.add_done_callback(self._asking.discard)
         return await asyncio.shield(asking)
 
-    async def _in_turn(self, question: dict[str, Any], data: bytes) -> dict[str, Any]:
-        async with self._one_at_a_time:
+    async def _in_turn(self, question: dict[str, Any], data: bytes, askers: Collection[str]) -> dict[str, Any]:
+        async with self._turns.turn(askers):
             try:
                 return await asyncio.wait_for(self._exchange(question, data), self._seconds)
             except (TimeoutError, asyncio.IncompleteReadError, ConnectionError) as error:

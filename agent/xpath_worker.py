@@ -60,7 +60,7 @@ def holds(document: bytes, question: dict[str, Any]) -> dict[str, Any]:
         )
         return {"holds": test(root.getroottree())}
     except etree.LxmlError as error:
-        return {"error": f"{error}: correct the expression"}
+        return {"error": str(error)}
 
 
 def parsed(data: bytes) -> Element:

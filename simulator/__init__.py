@@ -3,6 +3,7 @@
 from simulator import faults
 from simulator.control import commands, stop
 from simulator.gateway import build
+from simulator.server import description, serving
 from simulator.specification import DeviceSpec, SimulatorError, parse_device, place
 
 __all__ = [
@@ -10,8 +11,10 @@ __all__ = [
     "SimulatorError",
     "build",
     "commands",
+    "description",
     "faults",
     "parse_device",
     "place",
+    "serving",
     "stop",
 ]

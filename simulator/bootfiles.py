@@ -10,9 +10,11 @@ from simulator.specification import HOST_BRIDGE, NETWORK_CARDS, virtual_function
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from simulator.machine.families import Family, Release
     from simulator.specification import DeviceSpec
 
 _INTEL = 0x8086
+_DRIVERS = "kernel/drivers/crypto/intel/qat"
 _CPU_FLAGS = (
     "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr sse sse2 "
     "ht syscall nx pdpe1gb rdtscp lm constant_tsc arch_perfmon rep_good nopl xtopology nonstop_tsc "
@@ -91,6 +93,27 @@ def render(*, cpus: int, aes: bool, virtual: bool) -> Iterator[tuple[str, str]]:
 def ipsec() -> Iterator[tuple[str, str]]:
     """Return (path, text) of strongSwan's configuration."""
     yield "etc/ipsec.conf", _IPSEC_CONF
+
+
+def driver_files(families: Sequence[Family], kernel: Release) -> Iterator[tuple[str, str]]:
+    """Return (path, text) of the kernel's own driver: its modules and their firmware, as far as anybody looks at them.
+
+    Firmware: Intel's release notes of the in-tree driver; a 401xx takes that of a 4xxx.
+    """
+    release = f"{kernel[0]}.{kernel[1]}.0-amd64"
+    modules = {
+        "intel_qat": f"{_DRIVERS}/qat_common/intel_qat.ko",
+        **{family.module: f"{_DRIVERS}/{family.module}/{family.module}.ko" for family in families if family.module},
+    }
+    yield "proc/sys/kernel/osrelease", f"{release}\n"
+    yield f"lib/modules/{release}/modules.dep", "".join(f"{path}:\n" for path in modules.values())
+    for path in modules.values():
+        yield f"lib/modules/{release}/{path}", ""
+    for family in families:
+        name = family.name if family.name == "402xx" else family.kind
+        if family.module:
+            yield f"lib/firmware/qat_{name}.bin", ""
+            yield f"lib/firmware/qat_{name}_mmp.bin", ""
 
 
 def pci_files(devices: Sequence[DeviceSpec]) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simulator import server
 from simulator.machine import hardware, sysroot
 from simulator.specification import SimulatorError
 
@@ -12,10 +13,11 @@ if TYPE_CHECKING:
 
 
 def stop(root: Path) -> None:
-    """End the machine's background process and wait until it is gone; where there is none, nothing happens.
+    """End the machine's background processes and wait until they are gone; where there are none, nothing happens.
 
-    The devices' state stays: the next ``qat_service`` command starts the process again if a device is up.
+    The devices' state stays: the next ``qat_service`` command starts the hardware again if a device is up.
     """
+    server.end(root)
     hardware.end(str(root.resolve()))
 
 

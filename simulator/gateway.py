@@ -12,20 +12,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simulator import bootfiles, conffile, control
-from simulator.machine import driverconf, inventory, kernel, sysroot
+from simulator.machine import driverconf, intree, inventory, kernel, sysroot
 from simulator.machine import ipsec as starter
-from simulator.specification import SimulatorError, place
+from simulator.machine.families import FAMILIES
+from simulator.server import describe
+from simulator.specification import SimulatorError, check_release, parse_release, place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from simulator.machine.families import Release
     from simulator.specification import DeviceSpec
 
 # What NR_CPUS of distributions' kernels allows.
 _MOST_CPUS = 8192
-_OWN_FOLDERS = ("dev", "etc", "proc", "run", "sys", "usr")
+_OWN_FOLDERS = ("dev", "etc", "lib", "proc", "run", "sys", "usr")
 _LIBRARY = "usr/lib/simulator"
 _PACKAGE = f"{_LIBRARY}/simulator"
+# The newest one that takes an accelerator's algorithms where the CPU computes them too.
+_KERNEL = "6.16"
+_PREFERRED = 4001
+_AVOIDED = 100
+_SINCE_AVOIDED = (6, 17)
 _PROGRAMS = {"qat_service": "etc/init.d/qat_service", "ipsec": "usr/sbin/ipsec"}
 
 # A program finds its machine by where it lies, also when it is called through a link.
@@ -38,7 +46,7 @@ exec {python} -IBS "$root/{package}/machine/__main__.py" {name} "$root" "$0" "$@
 """
 
 
-def build(
+def build(  # noqa: PLR0913 - each is one thing about a machine
     root: Path,
     devices: Sequence[DeviceSpec] = (),
     *,
@@ -47,21 +55,38 @@ def build(
     cpus: int = 4,
     aes: bool = True,
     virtual: bool = False,
+    kernel_release: str = _KERNEL,
+    priority: int | None = None,
 ) -> None:
-    """Write a machine as it is after its boot: driver loaded, its devices down, IPsec running.
+    """Write a machine as it is after its boot: driver loaded, IPsec running.
 
-    ``driver``: the out-of-tree QAT driver is installed; ``ipsec``: strongSwan is, run by its starter;
-    ``aes``: the CPUs have AES instructions; ``virtual``: the machine is itself a virtual one. A simulated
-    machine that is there already is replaced. Raises SimulatorError.
+    ``driver``: the QAT driver is there. The out-of-tree one (generation 2) has its devices down, the kernel's own
+    (generation 4 and later) up; see ``serving`` for what those need to behave. ``ipsec``: strongSwan is there, run by
+    its starter; ``aes``: the CPUs have AES instructions; ``virtual``: the machine is itself a virtual one;
+    ``kernel_release``: the Linux whose own driver is played, ``6.12``; ``priority``: that of the algorithms it
+    registers (default: that Linux's own), 0 for one that registers none. A simulated machine that is there already is
+    replaced. Raises SimulatorError.
     """
     if not 1 <= cpus <= _MOST_CPUS:
         raise SimulatorError(f"a machine has between 1 and {_MOST_CPUS} CPUs, not {cpus}")
     placed = place(devices)
+    release = parse_release(kernel_release)
+    check_release(placed, release)
+    platform = inventory.Platform(cpus, aes, release, _priority(placed, release, priority))
+    functions = [(device.type, str(device.address)) for device in placed]
     try:
         _make_room(root)
-        _write(root.resolve(), placed, ipsec=ipsec, driver=driver, cpus=cpus, aes=aes, virtual=virtual)
+        machine = inventory.assemble(str(root.resolve()), functions, platform)
+        _write(machine, placed, ipsec=ipsec, driver=driver, virtual=virtual)
     except OSError as error:
         raise SimulatorError(f"cannot make a simulated machine in {root}: {error}") from error
+
+
+def _priority(devices: Sequence[DeviceSpec], release: Release, wanted: int | None) -> int | None:
+    if wanted is not None:
+        return wanted or None
+    in_tree = any(FAMILIES[device.type].in_tree for device in devices)
+    return _AVOIDED if in_tree and release >= _SINCE_AVOIDED else _PREFERRED
 
 
 def _make_room(root: Path) -> None:
@@ -79,28 +104,24 @@ def _make_room(root: Path) -> None:
 
 
 def _write(
-    root: Path,
-    placed: Sequence[DeviceSpec],
-    *,
-    ipsec: bool,
-    driver: bool,
-    cpus: int,
-    aes: bool,
-    virtual: bool,
+    machine: inventory.Machine, placed: Sequence[DeviceSpec], *, ipsec: bool, driver: bool, virtual: bool
 ) -> None:
-    functions = [(device.type, str(device.address)) for device in placed]
-    machine = inventory.assemble(str(root), functions, cpus=cpus, aes=aes)
+    root = Path(machine.root)
     inventory.save(machine)
     sysroot.publish(machine.root, sysroot.COMMANDS, b"")
-    texts = [*bootfiles.render(cpus=cpus, aes=aes, virtual=virtual), *bootfiles.pci_files(placed)]
+    _make_folders(machine, driver=driver)
+    texts = [*bootfiles.render(cpus=machine.cpus, aes=machine.aes, virtual=virtual), *bootfiles.pci_files(placed)]
     programs = []
     if driver:
+        kernel.load(machine)
+    if machine.in_tree:
+        texts += bootfiles.driver_files([device.family for device in machine.devices], machine.kernel)
+    elif driver:
         texts += [
-            (driverconf.file_name(device), conffile.render(device.family, device.instance, cpus))
+            (driverconf.file_name(device), conffile.render(device.family, device.instance, machine.cpus))
             for device in machine.devices
         ]
         programs.append("qat_service")
-        kernel.load(machine)
     if ipsec:
         texts += bootfiles.ipsec()
         programs.append("ipsec")
@@ -112,7 +133,25 @@ def _write(
     _install(machine.root, programs)
     if ipsec:
         starter.start_processes(machine.root)
+    if machine.in_tree and driver:
+        _boot(machine)
     kernel.show(machine)
+
+
+def _make_folders(machine: inventory.Machine, *, driver: bool) -> None:
+    for device in machine.devices:
+        if device.family.in_tree:
+            for folder in intree.folders(device):
+                (Path(machine.root) / inventory.KERNEL / folder).mkdir(parents=True)
+            intree.link(machine, device, driver=driver)
+
+
+def _boot(machine: inventory.Machine) -> None:
+    """Bring the devices up, as the kernel's own driver does when it finds them."""
+    for device in machine.devices:
+        if device.family.module:
+            intree.begin(machine, device)
+    describe(machine, "")
 
 
 def _install(root: str, programs: Sequence[str]) -> None:

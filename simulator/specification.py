@@ -12,14 +12,19 @@ from simulator.machine.inventory import same_bus
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from simulator.machine.families import Release
+
 # The functions that every simulated machine has besides its accelerators.
 HOST_BRIDGE = "0000:00:00.0"
 NETWORK_CARDS = ("0000:00:14.0", "0000:00:14.1")
 
+_RELEASE = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})")
 _ADDRESS = re.compile(r"(?:([0-9a-f]{4}):)?([0-9a-f]{2}):([01][0-9a-f])\.([0-7])", re.IGNORECASE)
 # Slot 1, function 0, in devices of the second generation.
 _FIRST_VIRTUAL_FUNCTION = 8
 _BUSES = 256
+# The Linux whose driver can bring a device up and down by a file.
+_FIRST_SWITCH = (6, 0)
 
 
 class SimulatorError(Exception):
@@ -47,6 +52,7 @@ def place(devices: Sequence[DeviceSpec]) -> tuple[DeviceSpec, ...]:
     the next function on the bus of a physical one of its type, where there is one. Raises SimulatorError.
     """
     placed = [_checked(device) for device in devices]
+    _check_driver(placed)
     taken = {HOST_BRIDGE: "host bridge", **dict.fromkeys(NETWORK_CARDS, "network card")}
     for device in placed:
         if device.address is not None:
@@ -63,6 +69,35 @@ def place(devices: Sequence[DeviceSpec]) -> tuple[DeviceSpec, ...]:
             taken[address] = device.type
     _check_virtual_functions(placed)
     return tuple(placed)
+
+
+def parse_release(text: str) -> Release:
+    """Read a version of Linux (``6.12``). Raises SimulatorError."""
+    match = _RELEASE.fullmatch(text.strip())
+    if match is None:
+        raise SimulatorError(f"{text!r} is not a version of Linux such as 6.12")
+    return int(match[1]), int(match[2])
+
+
+def check_release(devices: Sequence[DeviceSpec], kernel: Release) -> None:
+    """Raise SimulatorError where a Linux has no driver for one of the devices, or one without a switch."""
+    for device in devices:
+        family = FAMILIES[device.type]
+        since = None if family.since is None or family.parent else max(family.since, _FIRST_SWITCH)
+        if since is not None and kernel < since:
+            raise SimulatorError(
+                f"a {device.type} is simulated with Linux {since[0]}.{since[1]} and later only, not with"
+                f" {kernel[0]}.{kernel[1]}"
+            )
+
+
+def _check_driver(devices: Sequence[DeviceSpec]) -> None:
+    kinds = {FAMILIES[device.type].in_tree: device.type for device in devices}
+    if len(kinds) > 1:
+        raise SimulatorError(
+            f"a machine has one driver: {kinds[False]} is driven by the out-of-tree one here, {kinds[True]} by the"
+            " kernel's"
+        )
 
 
 def _checked(device: DeviceSpec) -> DeviceSpec:

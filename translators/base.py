@@ -330,8 +330,41 @@ class Supervisor(Protocol):
 
 
 @runtime_checkable
+class RefreshAsker(Protocol):
+    """A Supervisor that wants to know what came of a refresh that it asked for."""
+
+    def asked(self, *, done: bool) -> None:
+        """Learn whether the refresh was made that the last look asked for."""
+
+
+@runtime_checkable
 class ChangeReporter(Protocol):
     """A Supervisor that can tell what the agent's own changes have made of what it looks at."""
 
     def changed(self, host: Host, running: Tree, cause: str) -> tuple[Event, ...]:
         """Look at what has changed since the last look, and why: ``cause`` is commit, rollback, start-up or restart."""
+
+
+class Memory(Protocol):
+    """What a translator remembers beyond the agent's process: small trees by name (letters and hyphens)."""
+
+    def recall(self, name: str) -> Tree | None:
+        """Return what was remembered last; None for nothing. Raises OSError, ValueError where it can't be read."""
+
+    def remember(self, name: str, content: Tree) -> None:
+        """Make content durable. Raises OSError."""
+
+
+class ShortMemory:
+    """A memory that is lost with the process."""
+
+    def __init__(self) -> None:
+        self._contents: dict[str, Tree] = {}
+
+    def recall(self, name: str) -> Tree | None:
+        """See Memory."""
+        return self._contents.get(name)
+
+    def remember(self, name: str, content: Tree) -> None:
+        """See Memory."""
+        self._contents[name] = content

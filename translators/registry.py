@@ -14,13 +14,14 @@ from translators.ipsec.service import StartService, StopService
 from translators.ipsec.translator import IpsecTranslator
 from translators.ipsec.unit import StartUnit, StopUnit
 from translators.kernel_crypto.translator import KernelCryptoTranslator
+from translators.qat.intree_steps import BringDown, BringUp, SetAttribute
 from translators.qat.reconfigure import ReconfigureDevice
-from translators.qat.restart import RestartDevice
+from translators.qat.restart_device import RestartDevice
 from translators.qat.service import StartDevices, StopDevices
 from translators.qat.translator import QatTranslator
 
 if TYPE_CHECKING:
-    from translators.base import Step, Translator
+    from translators.base import Memory, Step, Translator
 
 # All that a plan can hold, for reading one back from a journal.
 STEPS: Final[tuple[type[Step], ...]] = (
@@ -29,6 +30,9 @@ STEPS: Final[tuple[type[Step], ...]] = (
     StopDevices,
     ReconfigureDevice,
     RestartDevice,
+    BringUp,
+    BringDown,
+    SetAttribute,
     StartService,
     StopService,
     StartUnit,
@@ -42,13 +46,22 @@ STEPS: Final[tuple[type[Step], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class TranslatorSettings:
-    """What the settings file says to translators: ``ipsec_control`` as in its [ipsec] table."""
+    """What the settings file says to translators: its tables [qat] and [ipsec]."""
 
+    qat_driver: str = "auto"
+    kernel_log: str = "/dev/kmsg"
     ipsec_control: str = "auto"
     vici: str = "/run/charon.vici"
 
 
-def translators(settings: TranslatorSettings) -> tuple[Translator, ...]:
-    """Return the translators in commit order. Raises ValueError for a setting that can't be followed."""
-    ipsec = IpsecTranslator(settings.ipsec_control, settings.vici)
-    return (QatTranslator(), CpuTranslator(), KernelCryptoTranslator(), ipsec)
+def translators(settings: TranslatorSettings, memory: Memory | None = None) -> tuple[Translator, ...]:
+    """Return the translators in commit order; without a ``memory`` they forget with the process.
+
+    Raises ValueError for a setting that can't be followed.
+    """
+    return (
+        QatTranslator(settings.qat_driver, kernel_log=settings.kernel_log, memory=memory),
+        CpuTranslator(),
+        KernelCryptoTranslator(),
+        IpsecTranslator(settings.ipsec_control, settings.vici),
+    )

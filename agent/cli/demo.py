@@ -13,7 +13,7 @@ from typing import Any
 import simulator
 from agent import app
 from agent.cli.serve import add_listen, ready_line, serve, with_listen
-from agent.cli.simulate import add_devices, devices_of
+from agent.cli.simulate import add_devices, devices_of, platform_of
 from agent.cli.streams import announce
 from agent.settings import Address, Settings, StartError
 
@@ -21,6 +21,7 @@ _EXAMPLES = """\
 examples:
   accel-agent demo
   accel-agent demo --device c6xx@0000:3d:00.0 --device c6xx@0000:3f:00.0 --listen 127.0.0.1:8300
+  accel-agent demo --device 4xxx@0000:6b:00.0 --device 4xxx --kernel 6.12
   accel-agent demo --no-device --json
 """
 USER = "admin"
@@ -50,7 +51,10 @@ def _run(options: argparse.Namespace) -> int:
         machine = folder / "gateway"
         _build(machine, options)
         try:
-            _serve(options, folder, machine)
+            with simulator.serving(machine) as plain:
+                if plain:
+                    print(plain, end="", file=sys.stderr, flush=True)
+                _serve(options, folder, machine)
         finally:
             simulator.stop(machine)
     return 0
@@ -58,7 +62,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _build(machine: Path, options: argparse.Namespace) -> None:
     try:
-        simulator.build(machine, () if options.no_device else devices_of(options))
+        simulator.build(machine, () if options.no_device else devices_of(options), **platform_of(options))
     except simulator.SimulatorError as error:
         raise StartError(str(error)) from error
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
+import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +14,31 @@ import simulator
 from agent.cli.errors import CommandError
 
 _EXAMPLES = """\
-While a device is up, a process in the background stands for its hardware. It ends when the devices are stopped
+While a device of the out-of-tree driver is up, a process stands for its hardware. It ends when the devices are stopped
 (DIR/etc/init.d/qat_service stop), or when DIR is removed.
+
+Devices of generation 4 and later (4xxx, 401xx, 402xx, 420xx, 6xxx) have the kernel's own driver, whose files in sys
+answer what is written to them. That takes a process: --serve. Without it the files are plain ones that don't.
 
 examples:
   accel-agent simulate ./gateway
   accel-agent simulate ./gateway --device c6xx@0000:3d:00.0 --device c6xx
+  accel-agent simulate ./gateway --device 4xxx@0000:6b:00.0 --device 4xxxvf --serve
+  accel-agent simulate ./gateway --host big --kernel 6.12 --serve
   accel-agent serve --sysroot ./gateway --state-dir ./state --listen 127.0.0.1:8300
 """
 _DEFAULT = ("c3xxx",)
+
+
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """Devices and CPUs of a machine."""
+
+    devices: tuple[str, ...]
+    cpus: int
+
+
+_HOSTS = {"gateway": _Host(_DEFAULT, 4), "big": _Host(("4xxx",) * 8, 256)}
 
 
 def add(commands: Any) -> None:  # noqa: ANN401 - argparse's own type is private
@@ -32,7 +52,13 @@ def add(commands: Any) -> None:  # noqa: ANN401 - argparse's own type is private
     )
     parser.add_argument("directory", type=Path, metavar="DIR", help="where to write it")
     add_devices(parser)
-    parser.set_defaults(run=_run)
+    parser.add_argument(
+        "--host",
+        choices=_HOSTS,
+        help="gateway (default): 4 CPUs; big: 256 CPUs and eight 4xxx, each with 65 interrupts",
+    )
+    parser.add_argument("--serve", action="store_true", help="stay and have the devices behave until SIGINT or SIGTERM")
+    parser.set_defaults(run=_run, parser=parser)
 
 
 def add_devices(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +68,19 @@ def add_devices(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=_device,
         metavar="TYPE[@PCI-ADDRESS]",
-        help="a QAT device, such as c6xx@0000:3d:00.0; may be repeated (default c3xxx)",
+        help="a QAT device, such as c6xx@0000:3d:00.0 or 4xxx@0000:6b:00.0; may be repeated (default c3xxx)",
+    )
+    parser.add_argument(
+        "--kernel",
+        default="6.16",
+        metavar="VERSION",
+        help="the Linux whose own driver devices of generation 4 and later have (default %(default)s)",
+    )
+    parser.add_argument(
+        "--priority",
+        type=int,
+        metavar="N",
+        help="priority of that driver's algorithms: 4001, 100, or 0 for a driver without (default: that Linux's own)",
     )
 
 
@@ -51,12 +89,34 @@ def devices_of(options: argparse.Namespace) -> list[simulator.DeviceSpec]:
     return options.device or [simulator.parse_device(kind) for kind in _DEFAULT]
 
 
+def platform_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the driver that was asked for, as ``simulator.build`` takes it."""
+    return {"kernel_release": options.kernel, "priority": options.priority}
+
+
 def _run(options: argparse.Namespace) -> int:
+    if options.host and options.device:
+        options.parser.error("--host and --device exclude each other")
+    host = _HOSTS[options.host or "gateway"]
+    devices = options.device or [simulator.parse_device(kind) for kind in host.devices]
     try:
-        simulator.build(options.directory, devices_of(options))
+        simulator.build(options.directory, devices, cpus=host.cpus, **platform_of(options))
+        if options.serve:
+            _serve(options.directory)
+        else:
+            print(simulator.description(options.directory) or "", end="", file=sys.stderr)
     except simulator.SimulatorError as error:
         raise CommandError(str(error)) from error
     return 0
+
+
+def _serve(directory: Path) -> None:
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: ended.set())
+    with simulator.serving(directory) as plain:
+        print(plain or f"The machine in {directory} is served. Ctrl-C ends it.\n", end="", file=sys.stderr, flush=True)
+        ended.wait()
 
 
 def _device(text: str) -> simulator.DeviceSpec:

@@ -50,12 +50,13 @@ class Compiler:
         mains = [module for module in modules.values() if module.belongs_to is None]
         self._module_of = {module.namespace: module.name for module in mains}
         self._prefix_of = _prefixes(mains)
+        self._root: SchemaNode | None = None
 
     def root(self, statements: Iterable[Statement]) -> SchemaNode:
         """Return a root whose children are the top-level nodes of the implemented modules."""
         statements = list(statements)
         first = self._modules[statements[0].i_modulename]
-        root = SchemaNode("", first, "root")
+        self._root = root = SchemaNode("", first, "root")
         for statement in statements:
             self._add_children(root, statement.i_children, cases=())
         return root
@@ -145,12 +146,14 @@ class Compiler:
                 prefix_of=self._prefix_of,
             )
         if base == "instance-identifier":
-            return ValueType(base, module_of=self._module_of, prefix_of=self._prefix_of)
+            return ValueType(base, module_of=self._module_of, prefix_of=self._prefix_of, root=self._root)
         if base == "decimal64":
             digits = int(type_.search_one("fraction-digits").arg)
             return ValueType(base, accepts=accepts, fraction_digits=digits)
         if typedef in HOLD_PREFIXES:
-            return ValueType(base, typedef, accepts, module_of=self._module_of, prefix_of=self._prefix_of)
+            return ValueType(
+                base, typedef, accepts, module_of=self._module_of, prefix_of=self._prefix_of, root=self._root
+            )
         return ValueType(base, typedef, accepts)
 
 

@@ -19,6 +19,8 @@ from agent.paths import STEP, prefix_all, quoted
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from agent.model.schema import SchemaNode
+
     Prefixes = Mapping[str | None, str]
 
 INTEGER_RANGES: Final = {
@@ -44,7 +46,8 @@ class ValueType:
     ``names`` are an enumeration's values, or a bits type's in their order; ``identities`` the ``module:name`` of
     every identity that an identityref takes; ``members`` a union's types. ``fraction_digits`` is of decimal64.
     ``module_of`` gives a namespace's module name, ``prefix_of`` a module's prefix and namespace; both are set where
-    values hold prefixes. ``has_prefixes``: a value may name modules, so that written XML must declare prefixes.
+    values hold prefixes; ``root`` is the schema's where they are paths. ``has_prefixes``: a value may name modules, so
+    that written XML must declare prefixes.
     """
 
     base: str
@@ -57,6 +60,7 @@ class ValueType:
     fraction_digits: int = 0
     module_of: Mapping[str, str] | None = None
     prefix_of: Mapping[str, tuple[str, str]] | None = None
+    root: SchemaNode | None = field(default=None, repr=False)
     has_prefixes: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -89,7 +93,15 @@ class ValueType:
         if self.base == "identityref":
             module, colon, name = value.partition(":")
             return used, prefix(module) + colon + name
-        return used, renamed(value, prefix) if self.typedef == XPATH else prefix_all(value, prefix)[0]
+        if self.typedef == XPATH:
+            return used, renamed(value, prefix)
+
+        def key(kind: ValueType, text: str) -> str:
+            spaces, shown = kind.prefixed(text)
+            used.update(spaces)
+            return shown
+
+        return used, prefix_all(_with_keys(self.root, value, key), prefix)[0]
 
 
 def _integer(kind: ValueType, text: str, _: Prefixes) -> str:
@@ -189,7 +201,27 @@ def _instance_identifier(kind: ValueType, text: str, prefixes: Prefixes) -> str:
             last = module
         return match["before"] + shown
 
-    return STEP.sub(qualified, stripped)
+    return _with_keys(kind.root, STEP.sub(qualified, stripped), lambda key, value: key.canonical(value, prefixes))
+
+
+def _with_keys(root: SchemaNode | None, path: str, converted: Callable[[ValueType, str], str]) -> str:
+    """Return a path in module-name form with the keys in it converted that hold prefixes themselves."""
+    node = leaf = root
+
+    def step(match: re.Match[str]) -> str:
+        nonlocal node, leaf
+        if match["name"] is None:
+            kind = None if leaf is None else leaf.type
+            if kind is None or not kind.has_prefixes or not path[: match.start()].rstrip(_SPACE).endswith("="):
+                return match[0]
+            return quoted(converted(kind, match[0][1:-1]))
+        name = match["name"] if match["module"] is None else f"{match['module']}:{match['name']}"
+        leaf = None if node is None else node.member(name)
+        if match["before"] == "/":
+            node = leaf
+        return match[0]
+
+    return STEP.sub(step, path)
 
 
 def _union(kind: ValueType, text: str, prefixes: Prefixes) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent.errors import NETCONF, NetconfError
 from agent.nacm.paths import known_steps, steps
-from agent.nacm.rights import DataRule, Defaults, Right
+from agent.nacm.rights import DATA, DataRule, Defaults, Right
 from agent.nacm.rules import ALL
 from agent.nacm.secrets import check_edits
 from agent.nacm.writes import Place, Rights, check
@@ -59,6 +60,10 @@ class Access:
 
     def may_see(self, path: str) -> bool:  # noqa: ARG002
         """Return whether the user may read what is at an instance path in module-name form, or might be there."""
+        return True
+
+    def may_see_configuration(self, path: str) -> bool:  # noqa: ARG002
+        """Return whether the user may read all configuration that is, or might be, at an instance path and below."""
         return True
 
     def readable(self, tree: Node) -> Node:
@@ -131,14 +136,14 @@ class Restricted(Access):
         right = self._exec
         for schema, key in way:
             right = right.enter(schema, key)
-        return right.permitted and _permitted(self._rights.read, way[:-1])
+        return right.permitted and _visible(self._rights.read, way[:-1]) is not None
 
     def may_receive(self, notification: SchemaNode, chain: Sequence[Node] = ()) -> bool:
         """Return whether the user may get a kind of notification, and read all that it is in (3.4.6)."""
         if notification.tag in _NEVER_DROPPED:
             return True
         way = _way(notification, chain)
-        if not _permitted(self._rights.read, way[:-1]):
+        if _visible(self._rights.read, way[:-1]) is None:
             return False
         for rule in self._rules:
             if not rule.covers("read", notification.module.name):
@@ -150,10 +155,12 @@ class Restricted(Access):
 
     def may_see(self, path: str) -> bool:
         """Return whether the user may read what is at an instance path in module-name form, or might be there."""
-        found = known_steps(self._root.schema, path)
-        if found and found[0].schema.kind == "rpc":
-            return True
-        return _permitted(self._rights.read, [(step.schema, step.key or ()) for step in found])
+        return self._seen(path) is not None
+
+    def may_see_configuration(self, path: str) -> bool:
+        """Return whether the user may read all configuration that is, or might be, at an instance path and below."""
+        seen = self._seen(path)
+        return seen is not None and seen.whole_configuration
 
     def readable(self, tree: Node) -> Node:
         """Return what of a tree the user may read; the same object where that is all of it (3.4.5)."""
@@ -172,8 +179,9 @@ class Restricted(Access):
     def discreet(self, error: NetconfError) -> NetconfError:
         """Return an error without what it says of data that the user may not read; the very same where that is none."""
         others = tuple(self.discreet(other) for other in error.others)
-        told = [error.path or "", *_PATH.findall(error.message), *(text for _space, _name, text in error.info)]
-        if not all(self.may_see(text) for text in told if text.startswith("/")):
+        info = (text if isinstance(text, str) else text.decode() for _space, _name, text in error.info)
+        told = [error.path or "", *(path for text in (error.message, *info) for path in _PATH.findall(text))]
+        if not all(map(self.may_see, told)):
             return NetconfError(error.type, error.tag, _HIDDEN, app_tag=error.app_tag, others=others)
         if all(mine is other for mine, other in zip(others, error.others, strict=True)):
             return error
@@ -186,6 +194,14 @@ class Restricted(Access):
             info=error.info,
             others=others,
         )
+
+    def _seen(self, path: str) -> Right | None:
+        """Return the right to read what is at an instance path, None where that is not visible.
+
+        What an operation, action or notification consists of is no data: what it is in counts.
+        """
+        way = [(step.schema, step.key or ()) for step in known_steps(self._root.schema, path)]
+        return _visible(self._rights.read, takewhile(lambda step: step[0].kind in DATA, way))
 
     @contextmanager
     def _counted(self) -> Iterator[None]:
@@ -234,10 +250,10 @@ def _way(node: SchemaNode, chain: Sequence[Node]) -> Way:
     return way
 
 
-def _permitted(right: Right, way: Iterable[tuple[SchemaNode, Key]]) -> bool:
-    """Return whether all on a way may be accessed."""
+def _visible(right: Right, way: Iterable[tuple[SchemaNode, Key]]) -> Right | None:
+    """Return the right at the end of a way, None where something on it is not visible."""
     for schema, key in way:
         right = right.enter(schema, key)
-        if not right.permitted:
-            return False
-    return True
+        if not right.visible:
+            return None
+    return right

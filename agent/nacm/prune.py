@@ -30,7 +30,7 @@ class Pruner:
         for schema, child in tree.children.items():
             if isinstance(child, Node):
                 below = right.enter(schema)
-                kept: Node | dict[Key, Node] | None = self._pruned(child, below) if below.permitted else None
+                kept: Node | dict[Key, Node] | None = self._pruned(child, below) if below.visible else None
             else:
                 kept = _entries(child, right, schema)
             if kept:
@@ -52,15 +52,12 @@ class Pruner:
 
 
 def pruned(node: Node, right: Right) -> Node | None:
-    """Return what of a node, which may be read itself, may be read; the node itself where that is all of it.
+    """Return what of a node that is visible itself may be read; the node itself where that is all of it.
 
-    None where nothing is left to be said: of a list entry whose keys may not be read, and of a container without
-    presence that only held what may not be read.
+    None where nothing is left to be said: of a container without presence that only held what may not be read.
     """
     if right.whole or node.schema.is_leaf:
         return node
-    if not right.keys:
-        return None
     children = _children(node, right)
     if children is node.children:
         return node
@@ -87,19 +84,19 @@ def _children(node: Node, right: Right) -> Children:
 
 def _child(child: Node, right: Right, schema: SchemaNode) -> Node | None:
     below = right.enter(schema)
-    return pruned(child, below) if below.permitted else None
+    return pruned(child, below) if below.visible else None
 
 
 def _entries(entries: dict[Key, Node], right: Right, schema: SchemaNode) -> dict[Key, Node]:
     """Return the entries that may be read; the same dict where all may be, whole."""
     below = right.all_entries(schema)
-    if below is not None and (below.whole or not below.permitted):
-        return entries if below.permitted else {}
+    if below is not None and (below.whole or not below.visible):
+        return entries if below.visible else {}
     kept: dict[Key, Node] = {}
     same = True
     for key, entry in entries.items():
         found = below or right.enter(schema, key)
-        shown = pruned(entry, found) if found.permitted else None
+        shown = pruned(entry, found) if found.visible else None
         if shown is not None:
             kept[key] = shown
         same = same and shown is entry

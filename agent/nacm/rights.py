@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from agent.nacm.rules import ALL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from agent.model.schema import SchemaNode
     from agent.nacm.paths import Step
     from agent.tree import Key
 
-_DATA: Final = {"container", "list", "leaf", "leaf-list", "anydata", "anyxml"}
+DATA: Final = {"container", "list", "leaf", "leaf-list", "anydata", "anyxml"}
+"""The kinds of data nodes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,14 +70,24 @@ class Right:
         return None if child.named else child.right(())
 
     @cached_property
+    def visible(self) -> bool:
+        """Whether the node may be accessed and can be shown: a list entry is nothing without its keys."""
+        return self.permitted and all(self.enter(leaf).permitted for leaf in self.schema.keys)
+
+    @cached_property
     def whole(self) -> bool:
         """Whether the node and all that can be below it may be accessed."""
-        if not self.permitted:
-            return False
-        return all(
-            (below := self.all_entries(child)) is not None and below.whole
-            for child in self.schema.children.values()
-            if child.kind in _DATA
+        return self.permitted and all(
+            (below := self.all_entries(child)) is not None and below.whole for child in self._data()
+        )
+
+    @cached_property
+    def whole_configuration(self) -> bool:
+        """Whether the node and all configuration that can be below it may be accessed."""
+        return self.permitted and all(
+            (below := self.all_entries(child)) is not None and below.whole_configuration
+            for child in self._data()
+            if child.config
         )
 
     @cached_property
@@ -85,16 +96,14 @@ class Right:
         found = set()
         for child in self.schema.children.values():
             below = self.all_entries(child)
-            if below is None or (below.permitted and not below.whole):
+            if below is None or (below.visible and not below.whole):
                 return None
-            if not below.permitted:
+            if not below.visible:
                 found.add(child)
         return frozenset(found)
 
-    @cached_property
-    def keys(self) -> bool:
-        """Whether all keys of a list entry may be accessed."""
-        return all(self.enter(leaf).permitted for leaf in self.schema.keys)
+    def _data(self) -> Iterator[SchemaNode]:
+        return (child for child in self.schema.children.values() if child.kind in DATA)
 
     def _child(self, schema: SchemaNode) -> _Child:
         child = self._children.get(schema)

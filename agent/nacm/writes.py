@@ -53,10 +53,10 @@ class Place:
         return Place(schema, self.rights.enter(schema, key), self, key)
 
     def denied(self) -> errors.NetconfError:
-        """Return access-denied with the path of the node; where it may not be read, of what is above it and may be."""
+        """Return access-denied with the path of the node; where it is not visible, of what is above it and is."""
         path = ""
         for place in reversed([*self._way()]):
-            if not place.rights.read.permitted:
+            if not place.rights.read.visible:
                 break
             path = instance_path(path, place.schema, place.key)
         return errors.access_denied(
@@ -65,8 +65,8 @@ class Place:
 
     @property
     def hidden(self) -> bool:
-        """Whether the node, or one that it is in, may not be read."""
-        return any(not place.rights.read.permitted for place in self._way())
+        """Whether the node, or one that it is in, is not visible."""
+        return any(not place.rights.read.visible for place in self._way())
 
     def _way(self) -> Iterator[Place]:
         place: Place | None = self

@@ -89,9 +89,9 @@ async def plan(request: Request) -> bytes:
     ends = (peer.local_host, peer.source_host) if peer.local_host and peer.source_host else None
     found = await engine.plan(request.services.datastores.get(source), ends)
     access = request.access
-    if not all(access.may_see(path) for path in engine.managed):
-        # A note does not say which subtree it is about, nor does a tunnel.
-        found = Prepared(tuple(planned for planned in found.steps if access.may_see(planned.owner)), ())
+    if not all(access.may_see_configuration(path) for path in engine.managed):
+        # A step does not say which nodes of its subtree it is for, a note and a tunnel not even which subtree.
+        found = Prepared(tuple(planned for planned in found.steps if access.may_see_configuration(planned.owner)), ())
     output = request.services.model.node("/hardware-acceleration:plan/hardware-acceleration:output")
     return b"".join(child.xml() for child in from_json(output, _described(found)).all())
 

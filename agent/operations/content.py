@@ -36,7 +36,8 @@ async def selected(
         tree = request.access.readable(tree)
     if expression is None:
         return nmda.selected(tree, wanted, depth)
-    found = await services.xpath.select(tree, (expression.text or "").strip(), dict(expression.nsmap))
+    user = request.session.peer.username
+    found = await services.xpath.select(tree, (expression.text or "").strip(), dict(expression.nsmap), (user,))
     return found if depth is None else shortened(found, tree, depth)
 
 

@@ -66,7 +66,7 @@ def _wanted(request: Request, name: str) -> Callable[[str | None], bool] | None:
     listed = {kind: _all(request, kind) for kind in ("origin-filter", "negated-origin-filter")}
     for kind, found in listed.items():
         if found and name != nmda.OPERATIONAL:
-            raise errors.unknown_element(kind, message=f"<{kind}> is for operational; nothing in {name} has an origin")
+            raise errors.invalid_value(f"{kind} is for operational; nothing in {name} has an origin")
     if not config and not any(listed.values()):
         return None
     asked, negated = (_origins(request, found) for found in listed.values())

@@ -68,9 +68,10 @@ def _check_free(request: Request) -> None:
 
 async def _selected(request: Request, running: Node, selects: list[Element]) -> list[Place]:
     xpath, paths = request.services.xpath, dict[str, None]()
+    users = (request.session.peer.username,)
     for select in selects:
         expression, prefixes = text(select, ""), dict(select.nsmap)
-        found = await xpath.paths(running, expression, prefixes, no_node_set="not-a-node-set")
+        found = await xpath.paths(running, expression, prefixes, users, no_node_set="not-a-node-set")
         paths.update(dict.fromkeys(found))
         if len(paths) > MOST_NODES:
             raise too_many_nodes()

@@ -99,7 +99,8 @@ def completed(request: Request, tree: Node, mode: str) -> Node:
 
 
 async def _selected(request: Request, tree: Node, expression: Expression) -> bytes:
-    return data((await request.services.xpath.select(tree, expression.select, expression.prefixes)).xml())
+    users = (request.session.peer.username,)
+    return data((await request.services.xpath.select(tree, expression.select, expression.prefixes, users)).xml())
 
 
 def _check_format(element: Element | None) -> None:

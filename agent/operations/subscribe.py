@@ -100,8 +100,10 @@ async def _passes(request: Request, element: Element | None) -> Callable[[Event]
     if not isinstance(wanted, retrieve.Expression):
         return by_subtree(wanted)
     xpath = request.services.xpath
-    await xpath.holds(b"<none/>", wanted.select, wanted.prefixes)  # says now whether it is an expression at all
-    return by_xpath(xpath, wanted.select, wanted.prefixes)
+    user = request.session.peer.username
+    # Says now whether it is an expression at all.
+    await xpath.holds(b"<none/>", wanted.select, wanted.prefixes, (user,))
+    return by_xpath(xpath, wanted.select, wanted.prefixes, user)
 
 
 def _time(request: Request, found: dict[str, Element], name: str) -> datetime | None:
@@ -110,8 +112,8 @@ def _time(request: Request, found: dict[str, Element], name: str) -> datetime | 
     value = text(found[name], "")
     leaf = request.services.model.node(f"{_INPUT}/{name}")
     try:
-        datetime.fromisoformat(value.strip())  # libyang takes the 31st of February for a day in March
-        time = datetime.fromisoformat(leaf.canonical(value, found[name]))
+        leaf.canonical(value, found[name])  # which would make another day of one that is not in the calendar
+        time = datetime.fromisoformat(value)
         if time.tzinfo is None:
             raise ValueError(value)
         return time

@@ -118,16 +118,20 @@ class Input:
         return stop
 
     def _time(self, name: str, *, space: str = SUBSCRIBED, within: Element | None = None) -> datetime | None:
-        value = self._value(name, space=space, within=within)
-        if value is None:
+        if self._value(name, space=space, within=within) is None:
             return None
+        # As it was written: the canonical form would make another day of one that is not in the calendar.
+        value = (self._element if within is None else within).findtext(f"{{{space}}}{name}") or ""
+        where = name if within is None else f"ietf-yang-push:{local_name(within)}/{name}"
         try:
             moment = datetime.fromisoformat(value)
+            if moment.tzinfo is not None and "T" in value:
+                return moment.astimezone(UTC)
+        except OverflowError:
+            raise self._bad(where, f"<{name}> is {value!r}, which is in UTC in no year from 1 to 9999") from None
         except ValueError:
-            moment = None
-        if moment is None or moment.tzinfo is None or "T" not in value:
-            raise self._bad(name, f"<{name}> is {value!r}, which is no date-and-time with a time zone")
-        return moment.astimezone(UTC)
+            pass
+        raise self._bad(where, f"<{name}> is {value!r}, which is no date-and-time with a time zone")
 
     def _value(self, name: str, *, space: str = SUBSCRIBED, within: Element | None = None) -> str | None:
         """Return a parameter's canonical value, which was checked; None where it is not given."""
@@ -142,5 +146,5 @@ class Input:
     def _missing(self, name: str, message: str) -> NetconfError:
         return errors.missing_element(name, type="application", path=self._rpc.path, message=message)
 
-    def _bad(self, name: str, message: str) -> NetconfError:
-        return errors.invalid_value(message, type="application", path=f"{self._rpc.path}/{name}")
+    def _bad(self, where: str, message: str) -> NetconfError:
+        return errors.invalid_value(message, type="application", path=f"{self._rpc.path}/{where}")

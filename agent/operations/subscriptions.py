@@ -38,10 +38,11 @@ async def modify(request: Request) -> bytes:
     asked = _checked(request)
     subscription = _own(request, asked)
     try:
-        terms = asked.changed(subscription.terms)
-        await request.services.subscriptions.modify(subscription, terms)
+        modified = await request.services.subscriptions.modify(subscription, asked.changed)
     except Refused as refused:
         raise refused.error("modify-subscription", subscription.terms.target) from refused
+    if not modified:
+        raise reasons.no_such_subscription(asked.operation, asked.number)
     return OK
 
 

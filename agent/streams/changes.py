@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from agent.streams.difference import edits
+from agent.streams.difference import edits, topmost
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from translators.base import Tree
 
 MOST_EDITS: Final = 200
-"""A netconf-config-change names no more edits; where there are more, it names the top-level nodes that they are in."""
+"""A netconf-config-change names no more edits.
+
+Where there are more, it names the top-level nodes that they are in, and of each list as many as there is room for.
+"""
+_IN_EACH_LIST: Final = (64, 16, 4, 1)
 
 
 def session_start(session: Session) -> Tree:
@@ -32,14 +36,28 @@ def session_end(session: Session, reason: str) -> Tree:
 
 def config_change(before: Node, after: Node, by: Session | None, *, datastore: str = "running") -> Tree | None:
     """Return netconf-config-change, None where nothing has changed; ``by`` None is the server itself."""
-    found = list(islice(edits(before, after), MOST_EDITS + 1))
-    if len(found) > MOST_EDITS:
-        found = list(islice(edits(before, after, deep=False), MOST_EDITS))
+    found = _edits(before, after)
     if not found:
         return None
     content: dict[str, Any] = {"changed-by": _changed_by(by), "datastore": datastore}
     content["edit"] = [{"target": target, "operation": operation} for target, operation in found]
     return {"ietf-netconf-notifications:netconf-config-change": content}
+
+
+def _edits(before: Node, after: Node) -> list[tuple[str, str]]:
+    """Return the edits that a notification names.
+
+    A user gets to know of a top-level node that it has changed by those edits in it which the user may see.
+    """
+    found = list(islice(edits(before, after), MOST_EDITS + 1))
+    if len(found) <= MOST_EDITS:
+        return found
+    above = list(islice(topmost(before, after), MOST_EDITS // 2))
+    for most in _IN_EACH_LIST:
+        found = [*dict.fromkeys((*above, *islice(edits(before, after, most=most), MOST_EDITS)))]
+        if len(found) <= MOST_EDITS:
+            break
+    return found[:MOST_EDITS]
 
 
 def confirmed_commit(event: str, session: Session | None, *, timeout: int | None = None) -> Tree:

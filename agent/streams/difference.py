@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from agent.tree import Node, instance_path
@@ -13,11 +14,12 @@ if TYPE_CHECKING:
     from agent.tree import Key
 
 
-def edits(before: Node, after: Node, path: str = "", *, deep: bool = True) -> Iterator[tuple[str, str]]:
+def edits(before: Node, after: Node, path: str = "", *, most: int | None = None) -> Iterator[tuple[str, str]]:
     """Yield (instance path, edit operation) of each topmost node that was created, deleted or changed.
 
-    What is created or deleted whole is one edit. An entry of a list ordered by the user that has another one before it
-    is merged: it was moved. Not ``deep``: what has changed below a node is a replacement of that node.
+    What is created or deleted whole is one edit. A container without presence is there by what it holds: that is what
+    was created or deleted. An entry of a list ordered by the user that has another one before it is merged: it was
+    moved. ``most`` is how many edits there are at most in each list and leaf-list, and of its order; None for all.
     """
     if before is after:
         return
@@ -26,25 +28,45 @@ def edits(before: Node, after: Node, path: str = "", *, deep: bool = True) -> It
         if old is new:
             continue
         if schema.is_entry:
-            yield from _entries(schema, before.entries(schema), after.entries(schema), path, deep=deep)
+            earlier, later = before.entries(schema), after.entries(schema)
+            yield from islice(_entries(schema, earlier, later, path, most), most)
+            if schema.user_ordered:
+                moved = islice(_moved(earlier, later), most)
+                yield from ((instance_path(path, schema, key), "merge") for key in moved)
         else:
-            yield from _one(before.one(schema), after.one(schema), instance_path(path, schema), deep=deep)
+            yield from _one(before.one(schema), after.one(schema), instance_path(path, schema), most)
 
 
-def _one(old: Node | None, new: Node | None, path: str, *, deep: bool) -> Iterator[tuple[str, str]]:
+def topmost(before: Node, after: Node) -> Iterator[tuple[str, str]]:
+    """Yield (instance path, edit operation) of each top-level node that was created, deleted, or changed below."""
+    for schema in sorted({**before.children, **after.children}, key=lambda schema: schema.index):
+        old, new = _instances(before, schema), _instances(after, schema)
+        for key in {**old, **new}:
+            mine, other = old.get(key), new.get(key)
+            path = instance_path("", schema, key)
+            if mine is None or other is None:
+                yield path, "create" if mine is None else "delete"
+            elif next(_one(mine, other, path, None), None) is not None:
+                yield path, "replace"
+
+
+def _one(old: Node | None, new: Node | None, path: str, most: int | None) -> Iterator[tuple[str, str]]:
     if old is None or new is None:
-        yield path, "create" if old is None else "delete"
+        there = old or new
+        if there is not None and there.schema.kind == "container" and not there.schema.presence:
+            empty = Node(there.schema)
+            yield from edits(old or empty, new or empty, path, most=most)
+        else:
+            yield path, "create" if old is None else "delete"
     elif new.schema.is_leaf:
         if old.value != new.value:
             yield path, "replace"
-    elif deep:
-        yield from edits(old, new, path)
-    elif next(edits(old, new, path), None) is not None:
-        yield path, "replace"
+    else:
+        yield from edits(old, new, path, most=most)
 
 
 def _entries(
-    schema: SchemaNode, old: Mapping[Key, Node], new: Mapping[Key, Node], path: str, *, deep: bool
+    schema: SchemaNode, old: Mapping[Key, Node], new: Mapping[Key, Node], path: str, most: int | None
 ) -> Iterator[tuple[str, str]]:
     for key in old:
         if key not in new:
@@ -52,9 +74,14 @@ def _entries(
     for key, entry in new.items():
         mine = old.get(key)
         if mine is not entry:
-            yield from _one(mine, entry, instance_path(path, schema, key), deep=deep)
-    if schema.user_ordered:
-        yield from ((instance_path(path, schema, key), "merge") for key in _moved(old, new))
+            yield from _one(mine, entry, instance_path(path, schema, key), most)
+
+
+def _instances(parent: Node, schema: SchemaNode) -> Mapping[Key, Node]:
+    if schema.is_entry:
+        return parent.entries(schema)
+    found = parent.one(schema)
+    return {} if found is None else {(): found}
 
 
 def _moved(old: Mapping[Key, Node], new: Mapping[Key, Node]) -> Iterator[Key]:

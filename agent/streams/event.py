@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
+from agent.paths import step
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from agent.nacm import Access
@@ -16,6 +19,7 @@ NAMESPACE: Final = "urn:ietf:params:xml:ns:netconf:notification:1.0"
 STREAM: Final = "urn:ietf:params:xml:ns:netmod:notification"
 _CONFIG_CHANGE: Final = "{urn:ietf:params:xml:ns:yang:ietf-netconf-notifications}netconf-config-change"
 _EDIT: Final = "ietf-netconf-notifications:edit"
+_HARDWARE: Final = "hardware-acceleration"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +56,14 @@ def message(time: str, content: bytes) -> bytes:
 def visible(event: Event, access: Access) -> Event | None:
     """Return an event as a user may get it, None for not at all.
 
-    The ancestors of a notification in the data have to be readable, and what edits of a configuration are about. What
-    is not readable in a notification is left out, unless all of it is: then the rule about its kind alone decides.
+    The ancestors of a notification in the data have to be readable, the device that it names, and what edits of a
+    configuration are about. What is not readable in a notification is left out, unless all of it is: then the rule
+    about its kind alone decides.
     """
     if access.unrestricted:
         return event
     _root, *ancestors, notification = _chain(event.content)
-    if not access.may_receive(notification.schema, ancestors):
+    if not access.may_receive(notification.schema, ancestors) or not access.may_see(_device(notification)):
         return None
     content = access.readable(event.content)
     if _chain(content)[-1].schema is not notification.schema:
@@ -78,7 +83,31 @@ def _edits_of_readable(change: Node, access: Access) -> Node | None:
     if schema is None or not edits:
         return change
     kept = {key: edit for key, edit in edits.items() if access.may_see(_target(edit))}
+    hidden = [_target(edit) for key, edit in edits.items() if key not in kept]
+    seen = [_target(edit) for edit in kept.values()]
+    for key, edit in tuple(kept.items()):
+        # What sums up others is told to those who can see one of them.
+        below = f"{_target(edit)}/"
+        if not _is_move(edit) and _any(below, hidden) and not _any(below, seen):
+            del kept[key]
     return change.with_children({**change.children, schema: kept}) if kept else None
+
+
+def _is_move(edit: Node) -> bool:
+    operation = edit.find("operation")
+    return operation is not None and operation.value == "merge"
+
+
+def _any(start: str, targets: Iterable[str]) -> bool:
+    return any(target.startswith(start) for target in targets)
+
+
+def _device(notification: Node) -> str:
+    """Return the instance path of the device that a notification names; that of everything where it names none."""
+    address = notification.find("address") if notification.schema.module.name == _HARDWARE else None
+    if address is None:
+        return ""
+    return f"/{_HARDWARE}:acceleration/qat" + step("device", [("address", address.value or "")])
 
 
 def _target(edit: Node) -> str:

@@ -24,9 +24,11 @@ def by_subtree(filters: Sequence[Filter]) -> Callable[[Event], bool]:
     return lambda event: bool(subtree.apply(event.content, filters).children)
 
 
-def by_xpath(xpath: XPath, select: str, prefixes: Mapping[str | None, str]) -> Callable[[Event], Awaitable[bool]]:
-    """Return the test whether an expression is true of an event, or selects something of it.
+def by_xpath(
+    xpath: XPath, select: str, prefixes: Mapping[str | None, str], user: str
+) -> Callable[[Event], Awaitable[bool]]:
+    """Return the test whether an expression is true of an event, or selects something of it, for a user.
 
     The test raises NetconfError where the expression can't be evaluated in time.
     """
-    return lambda event: xpath.holds(event.content.xml(), select, prefixes)
+    return lambda event: xpath.holds(event.content.xml(), select, prefixes, (user,))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SEGMENTS: Final = 4
+_MOST_NUMBERS: Final = 2**63
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"))
 
 
@@ -63,7 +64,7 @@ class Log:
         self._file: int | None = None
         self._torn = False
         self._failing = False
-        self._load()
+        self._load(now)
 
     @property
     def newest(self) -> datetime:
@@ -72,14 +73,15 @@ class Log:
 
     def append(self, entry: Entry) -> None:
         """Keep an event, whose number is the next one and whose time is not before ``newest``."""
-        line = b'{"number":%d,"time":"%s","data":%s}\n' % (entry.number, entry.time.isoformat().encode(), entry.data)
+        line = _line(entry)
+        gone = self._file is not None and os.fstat(self._file).st_nlink == 0
         if not self._segments or self._is_full(self._segments[-1], len(line)):
             self._begin(entry.number)
         segment = self._segments[-1]
         segment.entries.append(entry)
         segment.size += len(line)
         self.last = entry.number
-        self._write(line)
+        self._write(line, gone=gone)
 
     def after(self, number: int) -> Iterator[Entry]:
         """Yield the events behind a number, in order. The log may grow meanwhile."""
@@ -120,17 +122,34 @@ class Log:
         except OSError as error:
             self._failed(error)
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, line: bytes, *, gone: bool) -> None:
         try:
-            if self._file is None:
-                self._open(self._segments[-1].path)
-            self._put(line)
+            if gone:
+                self._restore()
+            else:
+                if self._file is None:
+                    self._open(self._segments[-1].path)
+                self._put(line)
         except OSError as error:
             self._failed(error)
             return
         if self._failing:
             log.warning("%s: events are logged durably again", self._folder)
         self._failing = False
+
+    def _restore(self) -> None:
+        """Write what is in memory anew where its file is gone."""
+        log.warning("%s: files of events were deleted: they are written anew", self._folder)
+        try:
+            for segment in self._segments:
+                self.close()
+                if segment is self._segments[-1] or not segment.path.exists():
+                    self._torn = False
+                    self._open(segment.path)
+                    self._put(b"".join(map(_line, segment.entries)))
+        except OSError:
+            self.close()  # it may be an older segment's
+            raise
 
     def _open(self, path: Path) -> None:
         self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -155,15 +174,28 @@ class Log:
             log.error("%s: events can't be logged durably: %s", self._folder, error.strerror)
         self._failing = True
 
-    def _load(self) -> None:
+    def _load(self, now: datetime) -> None:
         """Read what earlier agents logged; where they were to keep more, the oldest is dropped."""
         try:
             for path in sorted(path for path in self._folder.glob("*.jsonl") if path.stem.isdigit()):
                 self._read(path)
         except OSError as error:
             self._failed(error)
+        self._limit_times(now)
         while len(self._segments) > 1 and self._is_over():
             self._drop()
+
+    def _limit_times(self, now: datetime) -> None:
+        """Have no event in the future, where a clock that was wrong has put it: it was not after the one behind it."""
+        latest = now
+        for segment in reversed(self._segments):
+            for at, entry in reversed(tuple(enumerate(segment.entries))):
+                if entry.time > now:
+                    segment.entries[at] = entry._replace(time=latest)
+                else:
+                    latest = entry.time
+        self.created = min(self.created, now)
+        self.aged = None if self.aged is None else min(self.aged, now)
 
     def _is_over(self) -> bool:
         entries = sum(len(segment.entries) for segment in self._segments)
@@ -179,13 +211,13 @@ class Log:
             try:
                 read = json.loads(line)
                 if "number" in read:
-                    self._take(segment, Entry(int(read["number"]), _moment(read["time"]), as_text(read["data"])))
+                    self._take(segment, Entry(_whole(read["number"]), _moment(read["time"]), as_text(read["data"])))
                 else:
                     self.created = _moment(read["created"])
                     self.aged = _moment(read["aged"]) if "aged" in read else None
-                    self.dropped = int(read["dropped"])
+                    self.dropped = _whole(read["dropped"])
                     self.last = max(self.last, self.dropped)
-            except (ValueError, KeyError, TypeError, RecursionError):
+            except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
                 continue
         self._torn = bool(content) and not content.endswith(b"\n")
 
@@ -196,9 +228,20 @@ class Log:
             self.last = entry.number
 
 
+def _line(entry: Entry) -> bytes:
+    return b'{"number":%d,"time":"%s","data":%s}\n' % (entry.number, entry.time.isoformat().encode(), entry.data)
+
+
 def as_text(data: Any) -> bytes:  # noqa: ANN401 - RFC 7951 data
     """Return data as JSON on one line."""
     return _ENCODER.encode(data).encode()
+
+
+def _whole(number: Any) -> int:  # noqa: ANN401 - JSON
+    """Return an event's number, which 64 bits are enough for. Raises ValueError for what is none."""
+    if not isinstance(number, int) or not 0 <= number < _MOST_NUMBERS:
+        raise ValueError(number)
+    return number
 
 
 def _moment(text: str) -> datetime:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from agent.subscriptions.reasons import UPDATE_TOO_BIG
 from agent.subscriptions.subscription import Subscription
+from agent.subscriptions.untouched import untouched
 from agent.tree import merge
 
 if TYPE_CHECKING:
@@ -14,23 +15,27 @@ if TYPE_CHECKING:
     from agent.subscriptions.receiver import Receiver
     from agent.subscriptions.terms import DatastoreTerms, OnChange
     from agent.subscriptions.watches import Watches
+    from agent.tree import Node
 
 
 class OnChangeSubscription(Subscription):
     """Gets what changes. ``told`` is what it was told last, ``known`` what is there now, both without counters.
 
     They are trees that all who select the same share: however long nothing can be sent, no more than that is kept.
+    ``first`` was read after so many ``moves`` (see ``Watches``).
     """
 
     terms: DatastoreTerms
 
     def __init__(
-        self, number: int, terms: DatastoreTerms, receiver: Receiver, watches: Watches, first: Reading
+        self, number: int, terms: DatastoreTerms, receiver: Receiver, watches: Watches, first: Reading, moves: int
     ) -> None:
         super().__init__(number, terms, receiver)
         self.told = self.known = watches.steady(first)
         self._watches = watches
         self._first: Reading | None = first
+        self._moves = moves
+        self._source = first.source
         self._everything = self.trigger.sync
         self._complete = first.complete
         self._patches = 0
@@ -42,12 +47,14 @@ class OnChangeSubscription(Subscription):
         return cast("OnChange", self.terms.trigger)
 
     def start(self) -> None:
-        """Send everything where that is wanted, then what changes."""
+        """Send everything where that is wanted, then what changes; what has changed since it was read is read anew."""
         first, self._first = self._first, None
         if self.over or first is None:
             return
         self._watches.add(self)
-        if self._everything:
+        if self._moves != self._watches.moves:
+            self._watches.wake(self)
+        elif self._everything:
             self._synchronize(first)
 
     def stop(self) -> None:
@@ -67,10 +74,22 @@ class OnChangeSubscription(Subscription):
         self._everything = True
         self._watches.wake(self)
 
+    def is_current(self, source: Node | None) -> bool:
+        """Return whether it has all that is selected of a configuration; then send what of it is not told yet."""
+        if self._everything or source is None or self._source is None:
+            return False
+        if not untouched(self._source, source, self.terms.criteria.filters):
+            return False
+        self._source = source
+        self._tell()
+        return True
+
     def see(self, reading: Reading) -> None:
         """Take what is selected now. What only could not be read is not gone."""
         if self.over or reading.failed:
             return
+        self.failures = 0
+        self._source = reading.source
         steady = self._watches.steady(reading)
         self.known = steady if reading.complete else merge(self.told, steady)
         self._complete = reading.complete
@@ -88,6 +107,7 @@ class OnChangeSubscription(Subscription):
         """Keep nothing while suspended, where everything is sent afterwards."""
         if self.trigger.sync:
             self._everything = True
+            self._source = None
             self.told = self.known = self.told.with_children({})
 
     def _synchronize(self, reading: Reading) -> None:

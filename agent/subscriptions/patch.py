@@ -55,9 +55,20 @@ def _inside(old: Node, new: Node, path: str) -> Iterator[Edit]:
         elif isinstance(before, dict) or isinstance(after, dict):
             yield from _entries(schema, old.entries(schema), new.entries(schema), target)
         elif isinstance(after, Node):
-            yield Edit("create", target, after)
-        else:
-            yield Edit("delete", target)
+            yield from _inside(_empty(after), after, target) if _only_holds(after) else [Edit("create", target, after)]
+        elif isinstance(before, Node):
+            yield from _inside(before, _empty(before), target) if _only_holds(before) else [Edit("delete", target)]
+
+
+def _only_holds(node: Node) -> bool:
+    """Return whether a node says nothing itself: a container without presence is there for what is in it."""
+    if node.schema.kind != "container" or node.schema.presence:
+        return False
+    return all(schema.kind != "list" or schema.keys for schema in node.children)
+
+
+def _empty(node: Node) -> Node:
+    return node.with_children({})
 
 
 def _both(old: Node, new: Node, target: str) -> Iterator[Edit]:

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
 from agent.subscriptions.messages import PushUpdate
-from agent.subscriptions.reader import Reading, read
+from agent.subscriptions.reader import Reading, read, rules
 from agent.subscriptions.reasons import UPDATE_TOO_BIG, Refused
 from agent.subscriptions.subscription import Subscription
 from agent.tree import Node
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterable
     from datetime import datetime
 
     from agent.nacm import Access
@@ -27,14 +27,23 @@ _EARLY: Final = 0.05
 
 
 class PeriodicSubscription(Subscription):
-    """Gets all that it selects, over and over."""
+    """Gets all that it selects, over and over. ``first`` was read by the access control rules ``in_force``."""
 
     terms: DatastoreTerms
 
-    def __init__(self, number: int, terms: DatastoreTerms, receiver: Receiver, beats: Beats, first: Reading) -> None:
+    def __init__(
+        self,
+        number: int,
+        terms: DatastoreTerms,
+        receiver: Receiver,
+        beats: Beats,
+        first: Reading,
+        in_force: Node | None,
+    ) -> None:
         super().__init__(number, terms, receiver)
         self._beats = beats
         self._first: Reading | None = first
+        self._in_force = in_force
 
     @property
     def trigger(self) -> Periodic:
@@ -46,7 +55,10 @@ class PeriodicSubscription(Subscription):
         first, self._first = self._first, None
         if self.over or first is None:
             return
-        self.push(self._beats.update(first), first)
+        if self._beats.goes_by(self._in_force):
+            self.push(self._beats.update(first), first)
+        else:
+            self._beats.push_to(self)
         self._beats.add(self)
 
     def stop(self) -> None:
@@ -62,6 +74,8 @@ class PeriodicSubscription(Subscription):
         """Send an update, unless there is no way for it now."""
         if self.over or self.receiver.session.ended:
             return
+        if not reading.failed:
+            self.failures = 0
         if not self.receiver.ready:
             self.receiver.missed(self)
         elif reading.too_big:
@@ -110,7 +124,7 @@ class Beats:
     def spawn(self, group: _Group) -> None:
         """Begin an update of a group; one that is not through yet with the last one goes without."""
         if group.push is None or group.push.done():
-            group.push = asyncio.ensure_future(self._push(group))
+            group.push = asyncio.ensure_future(self._push(group, tuple(group.members.values())))
             self._tasks.add(group.push)
             group.push.add_done_callback(self._tasks.discard)
 
@@ -119,25 +133,41 @@ class Beats:
         contents = b"" if reading.too_big else reading.tree.xml()
         return PushUpdate(self._parts.now(), contents, complete=reading.complete)
 
-    async def _push(self, group: _Group) -> None:
+    def goes_by(self, in_force: Node | None) -> bool:
+        """Return whether some access control rules are still those in force."""
+        return rules(self._parts) is in_force
+
+    async def _push(self, group: _Group, subscriptions: Iterable[PeriodicSubscription]) -> None:
         """Read for each kind of user, and send each what that gives."""
         kinds: dict[Hashable, tuple[Access, list[PeriodicSubscription]]] = {}
-        for member in group.members.values():
+        for member in subscriptions:
+            if member.over:
+                continue
             if not member.receiver.ready:
                 member.receiver.missed(member)
                 continue
             access = member.receiver.access
             kinds.setdefault(access.key, (access, []))[1].append(member)
-        await asyncio.gather(*(self._push_kind(group, access, members) for access, members in kinds.values()))
+        in_force = rules(self._parts)
+        await asyncio.gather(*(self._push_kind(group, *kind, in_force) for kind in kinds.values()))
 
-    async def _push_kind(self, group: _Group, access: Access, members: list[PeriodicSubscription]) -> None:
+    async def _push_kind(
+        self, group: _Group, access: Access, members: list[PeriodicSubscription], in_force: Node | None
+    ) -> None:
+        users = {member.receiver.user for member in members}
         try:
-            reading = await read(self._parts, group.datastore, group.criteria, access)
-        except Refused:  # it could be evaluated at first, and is too much work now
+            reading = await read(self._parts, group.datastore, group.criteria, access, users)
+        except Refused:
             reading = Reading(Node(self._parts.model.root), complete=False, failed=True)
-        update = self.update(reading)
-        for member in members:
-            member.push(update, reading)
+            for member in members:
+                member.failed()
+        async with self._parts.turns.turn(users):
+            if self.goes_by(in_force):
+                update = self.update(reading)
+                for member in members:
+                    member.push(update, reading)
+                return
+        await self._push(group, members)
 
 
 class _Beat:
@@ -151,7 +181,7 @@ class _Beat:
         self._beats = beats
         self._period = trigger.period / 100
         self._anchor = trigger.anchor
-        self._groups: dict[tuple[str, bytes], _Group] = {}
+        self._groups: dict[Hashable, _Group] = {}
         self._timer = self._next()
 
     def add(self, subscription: PeriodicSubscription) -> None:

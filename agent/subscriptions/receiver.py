@@ -32,7 +32,7 @@ class Receiver:
         self.session = session
         self.subscriptions: dict[int, Subscription] = {}
         self._parts = parts
-        self._end = end
+        self.end = end
         self._timer: asyncio.TimerHandle | None = None
         session.drained.append(self._drained)
 
@@ -40,6 +40,11 @@ class Receiver:
     def ready(self) -> bool:
         """Whether the session takes notifications."""
         return self.session.writable and not self.session.ended
+
+    @property
+    def user(self) -> str:
+        """The session's user."""
+        return self.session.peer.username
 
     @property
     def access(self) -> Access:
@@ -103,13 +108,13 @@ class Receiver:
         self._timer = None
         for subscription in tuple(self.subscriptions.values()):
             if subscription.behind:
-                self._end(subscription, SUSPENSION_TIMEOUT)
+                self.end(subscription, SUSPENSION_TIMEOUT)
 
     def _drained(self) -> None:
         """Go on where the session reads again; end all where it has ended."""
         if self.session.ended:
             for subscription in tuple(self.subscriptions.values()):
-                self._end(subscription, None)
+                self.end(subscription, None)
             return
         self._stop_timer()
         for subscription in tuple(self.subscriptions.values()):

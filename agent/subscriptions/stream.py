@@ -48,7 +48,7 @@ class StreamSubscription(Subscription):
         self._parts = parts
         self._end = end
         self._completed = completed
-        self._lets_pass = _test(parts, terms.criteria)
+        self._lets_pass = _test(parts, terms.criteria, receiver.user)
         last = parts.streams.last
         self._span = Span(last, None, terms.stop)
         if terms.start is not None:
@@ -82,7 +82,7 @@ class StreamSubscription(Subscription):
     def change(self, terms: StreamTerms) -> None:
         """Go on from the same position with another filter or stop time."""
         self.terms = terms
-        self._lets_pass = _test(self._parts, terms.criteria)
+        self._lets_pass = _test(self._parts, terms.criteria, self.receiver.user)
         if self._delivery is not None:
             self._delivery.stop = terms.stop
             self._delivery.wake()
@@ -111,20 +111,20 @@ class StreamSubscription(Subscription):
             self._end(self, _REASONS[ending])
 
 
-async def check_expression(parts: Parts, criteria: Criteria) -> None:
+async def check_expression(parts: Parts, criteria: Criteria, user: str) -> None:
     """Raise Refused for an XPath filter of events that can't be evaluated."""
     if criteria.select is None or criteria.filters is not None:
         return
     try:
-        await parts.xpath.holds(b"<none/>", criteria.select, criteria.prefixes or {})
+        await parts.xpath.holds(b"<none/>", criteria.select, criteria.prefixes or {}, (user,))
     except NetconfError as error:
         raise filter_unsupported(error.message.removeprefix("select: ")) from error
 
 
-def _test(parts: Parts, criteria: Criteria) -> Callable[[Event], bool | Awaitable[bool]]:
+def _test(parts: Parts, criteria: Criteria, user: str) -> Callable[[Event], bool | Awaitable[bool]]:
     """Return whether a filter selects something of an event, or is true of it (RFC 8639 2.2)."""
     if criteria.filters is not None:
         return by_subtree(criteria.filters)
     if criteria.select is not None:
-        return by_xpath(parts.xpath, criteria.select, criteria.prefixes or {})
+        return by_xpath(parts.xpath, criteria.select, criteria.prefixes or {}, user)
     return every

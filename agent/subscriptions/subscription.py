@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final
+
+from agent.subscriptions.reasons import FILTER_UNAVAILABLE
 
 if TYPE_CHECKING:
     from agent.subscriptions.receiver import Receiver
@@ -11,13 +14,16 @@ if TYPE_CHECKING:
 
 
 ENCODING: Final = "ietf-subscribed-notifications:encode-xml"
+_MOST_FAILURES: Final = 2
+"""Times in a row that a filter can't be evaluated before its subscription ends."""
 
 
 class Subscription(ABC):
     """One dynamic subscription. ``suspended`` is the reason why nothing is sent, None while it is active.
 
     ``behind``: something could not be sent, as the session does not read. ``over``: it has ended. ``sent`` and
-    ``excluded`` count event records.
+    ``excluded`` count event records, ``failures`` how often in a row the filter could not be evaluated. Who holds
+    ``changing`` changes the terms.
     """
 
     def __init__(self, number: int, terms: Terms, receiver: Receiver) -> None:
@@ -29,6 +35,8 @@ class Subscription(ABC):
         self.over = False
         self.sent = 0
         self.excluded = 0
+        self.failures = 0
+        self.changing = asyncio.Lock()
 
     @abstractmethod
     def start(self) -> None:
@@ -44,6 +52,12 @@ class Subscription(ABC):
 
     def forget(self) -> None:  # noqa: B027 - most kinds keep nothing
         """Let go of what a suspended subscription does not need."""
+
+    def failed(self) -> None:
+        """Take note that the filter takes too long now; it may do the next time, but not over and over."""
+        self.failures += 1
+        if self.failures == _MOST_FAILURES:
+            self.receiver.end(self, FILTER_UNAVAILABLE)
 
     def send(self, name: str, notification: bytes) -> None:
         """Send an event record, a notification of ietf-yang-push, where the user may get such (RFC 8341 3.4.6)."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
     from datetime import datetime
 
     from agent.filter import Filter
@@ -19,11 +19,11 @@ CHANGES: Final = ("create", "delete", "insert", "move", "replace")
 class Criteria:
     """A filter: a subtree filter (``filters``), an XPath expression (``select``), or neither, for everything.
 
-    ``same`` is equal for filters that are written alike; ``content`` is the filter as it is shown: inner XML, or the
-    expression. ``reference`` names the configured filter that it comes from.
+    ``same`` is equal for filters that select the same, whatever the data; ``content`` is the filter as it is shown:
+    inner XML, or the expression. ``reference`` names the configured filter that it comes from.
     """
 
-    same: bytes = b""
+    same: Hashable = None
     filters: Sequence[Filter] | None = None
     select: str | None = None
     prefixes: Mapping[str | None, str] | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from agent.nmda import OPERATIONAL
 from agent.subscriptions import patch
 from agent.subscriptions.messages import PushChangeUpdate, PushUpdate
-from agent.subscriptions.reader import read
+from agent.subscriptions.reader import read, rules, source
 from agent.subscriptions.reasons import Refused
 
 if TYPE_CHECKING:
@@ -27,12 +27,13 @@ _Made = TypeVar("_Made")
 
 
 class Watches:
-    """All on-change subscriptions, by what they select."""
+    """All on-change subscriptions, by what they select. ``moves`` counts what may have changed that."""
 
     def __init__(self, parts: Parts, volatile: Volatile) -> None:
         self._parts = parts
         self._volatile = volatile
-        self._watches: dict[tuple[str, bytes], _Watch] = {}
+        self.moves = 0
+        self._watches: dict[Hashable, _Watch] = {}
         # What was made of which objects; those are kept with it, so that no other one gets their identity.
         self._made: OrderedDict[Hashable, tuple[object, Any]] = OrderedDict()
 
@@ -59,13 +60,15 @@ class Watches:
 
     def configured(self) -> None:
         """Look for all, as the configuration has changed."""
+        self.moves += 1
         for watch in self._watches.values():
             watch.wake()
 
     def looked(self) -> None:
         """Look for what can change by itself, as the machine was looked at."""
-        for (datastore, _criteria), watch in self._watches.items():
-            if datastore == OPERATIONAL:
+        self.moves += 1
+        for watch in self._watches.values():
+            if watch.datastore == OPERATIONAL:
                 watch.wake()
 
     def steady(self, reading: Reading) -> Node:
@@ -105,7 +108,7 @@ class _Watch:
     def __init__(self, parts: Parts, datastore: str, criteria: Criteria, *, looked: Callable[[], None]) -> None:
         self.members: dict[int, OnChangeSubscription] = {}
         self._parts = parts
-        self._datastore = datastore
+        self.datastore = datastore
         self._criteria = criteria
         self._looked = looked
         self._again = False
@@ -129,16 +132,27 @@ class _Watch:
         for member in self.members.values():
             access = member.receiver.access
             kinds.setdefault(access.key, (access, []))[1].append(member)
-        await asyncio.gather(*(self._look_as(access, members) for access, members in kinds.values()))
+        in_force = rules(self._parts)
+        await asyncio.gather(*(self._look_as(access, members, in_force) for access, members in kinds.values()))
 
-    async def _look_as(self, access: Access, members: list[OnChangeSubscription]) -> None:
-        try:
-            reading = await read(self._parts, self._datastore, self._criteria, access)
-        except Refused:  # it could be evaluated at first, and is too much work now: the next look may do
+    async def _look_as(self, access: Access, members: list[OnChangeSubscription], in_force: Node | None) -> None:
+        """Let those see what is selected for whom it may be something else; by other rules there is another look."""
+        whole = source(self._parts, self.datastore, access)
+        others = [member for member in members if not member.is_current(whole)]
+        if not others:
             return
-        for member in members:
-            member.see(reading)
+        users = {member.receiver.user for member in others}
+        try:
+            reading = await read(self._parts, self.datastore, self._criteria, access, users)
+        except Refused:
+            for member in others:
+                member.failed()
+            return
+        async with self._parts.turns.turn(users):
+            if rules(self._parts) is in_force:
+                for member in others:
+                    member.see(reading)
 
 
-def _key(subscription: OnChangeSubscription) -> tuple[str, bytes]:
+def _key(subscription: OnChangeSubscription) -> Hashable:
     return subscription.terms.datastore, subscription.terms.criteria.same

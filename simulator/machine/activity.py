@@ -48,6 +48,11 @@ def current(machine: Machine, device: Device) -> Activity | None:
         raise MachineError(f"{machine.root}/{name} is not a device's state: {error!r}") from error
 
 
+def is_up(machine: Machine, device: Device) -> bool:
+    """Return whether a device is up, without a look at what it does."""
+    return sysroot.exists(machine.root, _file(device))
+
+
 def everything(machine: Machine) -> dict[Device, Activity]:
     """Return the activity of every device that is up. Raises MachineError, OSError."""
     found = ((device, current(machine, device)) for device in machine.devices)

@@ -4,18 +4,19 @@ The accelerator's driver registers exactly these six symmetric algorithms and tw
 (qat_algs.c, qat_asym_algs.c).
 """
 
-_QAT_PRIORITY = 4001
-
 Field = tuple[str, str | int]
 
 
-def render(*, aes: bool, symmetric: bool, asymmetric: bool) -> bytes:
-    """Return the table; ``aes``: the CPU's AES instructions; the rest: what devices that are up compute."""
+def render(*, aes: bool, symmetric: int | None, asymmetric: bool) -> bytes:
+    """Return the table; ``aes``: the CPU's AES instructions; the rest: what devices that are up compute.
+
+    ``symmetric`` is the priority of their symmetric algorithms, None where there are none.
+    """
     entries = [*_SOFTWARE]
     if aes:
         entries += _AESNI
-    if symmetric:
-        entries += _QAT_SYMMETRIC
+    if symmetric is not None:
+        entries += _qat_symmetric(symmetric)
     if asymmetric:
         entries += _QAT_ASYMMETRIC
     # What was registered last comes first.
@@ -82,6 +83,26 @@ def _hash(name: str, driver: str, module: str, priority: int, *, digest: int, bl
     return _entry(name, driver, module, priority, "shash", ("blocksize", block), ("digestsize", digest))
 
 
+def _qat_symmetric(priority: int) -> tuple[str, ...]:
+    return (
+        _cipher("cbc(aes)", "qat_aes_cbc", "intel_qat", priority, block=16, hardware=True),
+        _cipher("ctr(aes)", "qat_aes_ctr", "intel_qat", priority, block=1, hardware=True),
+        _cipher("xts(aes)", "qat_aes_xts", "intel_qat", priority, block=16, hardware=True, xts=True),
+        *(
+            _aead(
+                f"authenc(hmac({digest}),cbc(aes))",
+                f"qat_aes_cbc_hmac_{digest}",
+                "intel_qat",
+                priority,
+                block=16,
+                iv=16,
+                tag=tag,
+            )
+            for digest, tag in (("sha1", 20), ("sha256", 32), ("sha512", 64))
+        ),
+    )
+
+
 _SOFTWARE = (
     _entry(
         "aes",
@@ -116,24 +137,6 @@ _AESNI = (
     _cipher("ctr(aes)", "ctr-aes-aesni", "aesni_intel", 400, block=1),
     _cipher("xts(aes)", "xts-aes-aesni", "aesni_intel", 401, block=16, xts=True),
     _aead("rfc4106(gcm(aes))", "rfc4106-gcm-aesni", "aesni_intel", 400, block=1, iv=8, tag=16),
-)
-
-_QAT_SYMMETRIC = (
-    _cipher("cbc(aes)", "qat_aes_cbc", "intel_qat", _QAT_PRIORITY, block=16, hardware=True),
-    _cipher("ctr(aes)", "qat_aes_ctr", "intel_qat", _QAT_PRIORITY, block=1, hardware=True),
-    _cipher("xts(aes)", "qat_aes_xts", "intel_qat", _QAT_PRIORITY, block=16, hardware=True, xts=True),
-    *(
-        _aead(
-            f"authenc(hmac({digest}),cbc(aes))",
-            f"qat_aes_cbc_hmac_{digest}",
-            "intel_qat",
-            _QAT_PRIORITY,
-            block=16,
-            iv=16,
-            tag=tag,
-        )
-        for digest, tag in (("sha1", 20), ("sha256", 32), ("sha512", 64))
-    ),
 )
 
 _QAT_ASYMMETRIC = (

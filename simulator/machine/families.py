@@ -1,18 +1,23 @@
 """The accelerators that a simulated machine can have.
 
-PCI ids: table of DPDK's doc/guides/cryptodevs/qat.rst. Engines, accelerators, banks: the out-of-tree driver's
-``adf_<type>_hw_data.h``. The driver registers with the PCI bus under the type's name, not the module's.
+PCI ids: table of DPDK's doc/guides/cryptodevs/qat.rst. Engines, accelerators, banks: the drivers'
+``adf_<type>_hw_data.h``. A driver registers with the PCI bus under its word for the type, not its module's name.
+Generations 1 and 2 have the out-of-tree driver here, later ones the kernel's.
 """
 
 from typing import NamedTuple
 
+Release = tuple[int, int]
+
 
 class Family(NamedTuple):
-    """One type of PCI function, as the driver names it.
+    """One type of PCI function.
 
-    ``banks`` is the number of ring banks, each with an interrupt of its own; ``functions`` the number of
-    virtual functions that a physical one can have, 0 for a virtual one; ``parent`` the physical type of a
-    virtual one.
+    ``engines`` are those that count requests; ``banks`` is the number of ring banks, each with an interrupt of its
+    own; ``functions`` the number of virtual functions that a physical one can have, 0 for a virtual one; ``parent``
+    the physical type of a virtual one. ``module`` is empty where no driver is for it. ``since``: the first Linux
+    whose own driver drives it, None for the out-of-tree driver; ``word`` is the driver's for the type, if another.
+    ``services`` is how many it serves at a time.
     """
 
     name: str
@@ -24,20 +29,54 @@ class Family(NamedTuple):
     banks: int
     functions: int = 0
     parent: str = ""
+    since: Release | None = None
+    word: str = ""
+    services: int = 2
+
+    @property
+    def kind(self) -> str:
+        """What the driver calls the type."""
+        return self.word or self.name
+
+    @property
+    def in_tree(self) -> bool:
+        """Whether the driver is the kernel's."""
+        return self.since is not None
 
 
 def _pair(physical: Family, virtual_id: int) -> tuple[Family, Family]:
     virtual = Family(
         f"{physical.name}vf",
         virtual_id,
-        f"{physical.module}vf",
+        # Of generation 4 and later, the kernel has a driver for the physical ones only.
+        "" if physical.in_tree else f"{physical.module}vf",
         physical.revision,
         accelerators=1,
         engines=1,
         banks=1,
         parent=physical.name,
+        since=physical.since,
+        word=f"{physical.word}vf" if physical.word else "",
     )
     return physical, virtual
+
+
+def _new(name: str, device_id: int, since: Release, module: str, engines: int, word: str = "") -> tuple[Family, Family]:
+    sixth = name == "6xxx"
+    physical = Family(
+        name,
+        device_id,
+        module,
+        revision=0x40,
+        accelerators=1,
+        engines=engines,
+        banks=64,
+        functions=0 if sixth else 16,
+        since=since,
+        word=word,
+        services=3 if sixth else 2,
+    )
+    return _pair(physical, device_id + 1)
 
 
 _PAIRS = (
@@ -46,6 +85,11 @@ _PAIRS = (
     _pair(Family("dh895xcc", 0x0435, "qat_dh895xcc", 0x00, 6, 12, 32, 32), 0x0443),
     _pair(Family("d15xx", 0x6F54, "qat_d15xx", 0x02, 5, 10, 16, 16), 0x6F55),
     _pair(Family("200xx", 0x18EE, "qat_200xx", 0x20, 3, 6, 16, 16), 0x18EF),
+    _new("4xxx", 0x4940, (5, 11), "qat_4xxx", 8),
+    _new("401xx", 0x4942, (5, 19), "qat_4xxx", 8, word="4xxx"),
+    _new("402xx", 0x4944, (6, 4), "qat_4xxx", 8, word="4xxx"),
+    _new("420xx", 0x4946, (6, 8), "qat_420xx", 16),
+    _new("6xxx", 0x4948, (6, 16), "qat_6xxx", 8),
 )
 
 FAMILIES = {family.name: family for pair in _PAIRS for family in pair}

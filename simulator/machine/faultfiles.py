@@ -3,10 +3,13 @@
 ``fail-PROGRAM-VERB``: it prints the file's text on standard error, changes nothing and exits with 1.
 ``lie-PROGRAM-VERB``: the same, but it exits with 0.
 ``delay-PROGRAM-VERB``: it waits that number of seconds before it does anything; combines with the two others.
+Of devices of the kernel's own driver, PROGRAM is ``qat`` and VERB is what is written to ``state``, ``up`` or ``down``:
+the write fails with the error that the text names (``EBUSY``; else EFAULT), or changes nothing and succeeds.
 A first line ``times=N`` makes it hold for the next N runs only; the last one removes the file.
 """
 
 import time
+from typing import NamedTuple
 
 from simulator.machine import sysroot
 from simulator.machine.sysroot import MachineError
@@ -15,8 +18,27 @@ from simulator.machine.terminal import complain
 _TIMES = "times="
 
 
+class Fault(NamedTuple):
+    """What a fault dictates: the exit status and the text to print."""
+
+    status: int
+    text: str
+
+
 def interfere(root: str, program: str, verb: str) -> int | None:
-    """Wait as long as a fault says; return the exit status that a fault dictates, None to go on.
+    """Wait and print as a fault says; return the exit status that it dictates, None to go on.
+
+    Raises MachineError when a delay is not a number.
+    """
+    fault = dictated(root, program, verb)
+    if fault is None:
+        return None
+    complain(fault.text if fault.text.endswith("\n") or not fault.text else f"{fault.text}\n")
+    return fault.status
+
+
+def dictated(root: str, program: str, verb: str) -> Fault | None:
+    """Wait as long as a fault says; return what else it dictates, None to go on.
 
     Raises MachineError when a delay is not a number.
     """
@@ -26,8 +48,7 @@ def interfere(root: str, program: str, verb: str) -> int | None:
     for kind, status in (("fail", 1), ("lie", 0)):
         text = _take(root, f"{kind}-{program}-{verb}")
         if text is not None:
-            complain(text if text.endswith("\n") or not text else f"{text}\n")
-            return status
+            return Fault(status, text)
     return None
 
 

@@ -10,12 +10,14 @@ import signal
 import sys
 import time
 
-from simulator.machine import activity, inventory, ipsec, kernel, sysroot
+from simulator.machine import activity, intree, inventory, ipsec, kernel, sysroot
 from simulator.machine.activity import Activity
 from simulator.machine.inventory import Device, Machine
 from simulator.machine.sysroot import MachineError
 
 PROGRAM = "hardware"
+# A file of this name and a device's address: the device goes down by itself, within half a second.
+DOWN = f"{sysroot.STATE}/down-"
 
 _PID = f"{sysroot.STATE}/hardware.pid"
 _PERIOD = 0.5
@@ -77,8 +79,9 @@ def run(root: str) -> int:
 
 def turn(machine: Machine) -> bool:
     """Let half a second pass for all devices; return whether any is up."""
+    _fall_over(machine)
     up = activity.everything(machine)
-    traffic = ipsec.running(machine.root)
+    traffic = machine.offloads and ipsec.running(machine.root)
     tick = activity.ticks(machine)
     moved = False
     for device, before in up.items():
@@ -101,10 +104,31 @@ def _advance(device: Device, state: Activity, tick: int) -> Activity:
     ]
     responses = [count - (tick + engine) % 4 for engine, count in enumerate(requests)]
     interrupts = [
-        count + 40 + (tick + bank) % 9 if bank < state.kernel_instances else count
+        count + 40 + (tick + bank) % 9 if _carries(device, state, bank) else count
         for bank, count in enumerate(state.interrupts)
     ]
     return state._replace(requests=requests, responses=responses, interrupts=interrupts)
+
+
+def _carries(device: Device, state: Activity, bank: int) -> bool:
+    """Return whether a bank has symmetric crypto of the kernel: by its own driver, every other one has."""
+    if device.family.in_tree:
+        return bank % 2 == 1 and bank < 2 * state.kernel_instances
+    return bank < state.kernel_instances
+
+
+def _fall_over(machine: Machine) -> None:
+    """Take devices down that are to go down by themselves."""
+    for device in machine.devices:
+        fault = f"{DOWN}{device.address}"
+        if not sysroot.exists(machine.root, fault):
+            continue
+        sysroot.discard(machine.root, fault)
+        sysroot.append(machine.root, sysroot.COMMANDS, f"hardware {device.address} down")
+        with kernel.changing(machine):
+            (intree if device.family.in_tree else activity).end(machine, device)
+            kernel.show_device(machine, device, None)
+            kernel.show_tables(machine)
 
 
 def _answer_all(state: Activity) -> Activity:
@@ -117,6 +141,10 @@ def _spawn(root: str) -> None:
     arguments = [sys.executable, "-IBS", program, PROGRAM, root]
     pid = os.posix_spawn(sys.executable, arguments, os.environ, file_actions=nothing, setsid=True)
     sysroot.publish(root, _PID, b"%d\n" % pid)
+    # Its arguments can be read a moment after it has begun: until then nobody would know it for what it is.
+    deadline = time.monotonic() + _PATIENCE
+    while not _is_hardware(pid, root) and time.monotonic() < deadline:
+        time.sleep(_POLL)
 
 
 def _is_hardware(pid: int, root: str) -> bool:

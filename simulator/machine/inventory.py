@@ -1,16 +1,24 @@
 """What a simulated machine is made of, and the file that says so."""
 
+import itertools
 import json
 from typing import NamedTuple
 
 from simulator.machine import sysroot
-from simulator.machine.families import FAMILIES, Family
+from simulator.machine.families import FAMILIES, Family, Release
 from simulator.machine.sysroot import STATE, MachineError
 
 FILE = f"{STATE}/machine.json"
+# Where the directories are that the kernel's own driver has for its devices; links in sys lead here.
+KERNEL = f"{STATE}/kernel"
 
 # The chipset and the network card have the first interrupts.
 _FIRST_IRQ = 130
+# A function that no driver is bound to is no qat_devN.
+_NO_NUMBER = -1
+# Priorities of the kernel's ciphers in software.
+_AESNI = 400
+_GENERIC = 100
 
 
 class Device(NamedTuple):
@@ -39,7 +47,7 @@ class Device(NamedTuple):
     @property
     def debugfs(self) -> str:
         """Its directory in debugfs."""
-        return f"sys/kernel/debug/qat_{self.family.name}_{self.address}"
+        return f"sys/kernel/debug/qat_{self.family.kind}_{self.address}"
 
     @property
     def pci(self) -> str:
@@ -48,26 +56,53 @@ class Device(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """The machine at ``root``: devices by address, number of CPUs, whether these have AES instructions."""
+    """The machine at ``root``: devices by address, number of CPUs, whether these have AES instructions.
+
+    ``kernel`` is the Linux whose driver is played where that is the kernel's own, ``priority`` that of the
+    algorithms that devices register, None where they register none.
+    """
 
     root: str
     devices: tuple[Device, ...]
     cpus: int
     aes: bool
+    kernel: Release
+    priority: int | None
+
+    @property
+    def in_tree(self) -> bool:
+        """Whether its driver is the kernel's own."""
+        return any(device.family.in_tree for device in self.devices)
+
+    @property
+    def offloads(self) -> bool:
+        """Whether the kernel takes an accelerator's algorithms, of those it has."""
+        return self.priority is not None and self.priority > (_AESNI if self.aes else _GENERIC)
 
 
-def assemble(root: str, functions: list[tuple[str, str]], *, cpus: int, aes: bool) -> Machine:
+class Platform(NamedTuple):
+    """What a machine has besides its devices; see Machine."""
+
+    cpus: int
+    aes: bool
+    kernel: Release
+    priority: int | None
+
+
+def assemble(root: str, functions: list[tuple[str, str]], platform: Platform) -> Machine:
     """Return the machine with these (type, address) pairs, numbered in the order of their addresses."""
     devices: list[Device] = []
     counts: dict[str, int] = {}
     irq = _FIRST_IRQ
-    for number, (address, name) in enumerate(sorted((address, name) for name, address in functions)):
+    numbers = itertools.count()
+    for address, name in sorted((address, name) for name, address in functions):
         family = FAMILIES[name]
+        number = next(numbers) if family.module else _NO_NUMBER
         sriov = any(name == FAMILIES[other].parent and same_bus(address, at) for other, at in functions)
         devices.append(Device(number, family, counts.get(name, 0), address, sriov, irq))
         counts[name] = counts.get(name, 0) + 1
         irq += family.banks + (0 if family.parent else 1)
-    return Machine(root, tuple(devices), cpus, aes)
+    return Machine(root, tuple(devices), *platform)
 
 
 def same_bus(one: str, other: str) -> bool:
@@ -78,7 +113,8 @@ def same_bus(one: str, other: str) -> bool:
 def save(machine: Machine) -> None:
     """Write the machine's description, from which ``load`` makes it again. Raises OSError."""
     functions = [(device.family.name, device.address) for device in machine.devices]
-    text = json.dumps({"functions": functions, "cpus": machine.cpus, "aes": machine.aes}, indent=1)
+    platform = Platform(machine.cpus, machine.aes, machine.kernel, machine.priority)
+    text = json.dumps({"functions": functions, **platform._asdict()}, indent=1)
     sysroot.publish(machine.root, FILE, f"{text}\n".encode())
 
 
@@ -90,6 +126,9 @@ def load(root: str) -> Machine:
     try:
         parts = json.loads(data)
         functions = [(str(name), str(address)) for name, address in parts["functions"]]
-        return assemble(root, functions, cpus=int(parts["cpus"]), aes=bool(parts["aes"]))
+        major, minor = parts["kernel"]
+        priority = None if parts["priority"] is None else int(parts["priority"])
+        platform = Platform(int(parts["cpus"]), bool(parts["aes"]), (int(major), int(minor)), priority)
+        return assemble(root, functions, platform)
     except (ValueError, KeyError, TypeError) as error:
         raise MachineError(f"{root}/{FILE} does not describe a simulated machine: {error!r}") from error

@@ -1,13 +1,13 @@
 """What the kernel shows of the accelerators: files in sys, proc and dev that follow from the devices' state.
 
-Out-of-tree driver, QAT 1.7. On hardware the files in debugfs of a device that is down can't be opened
-(EFAULT); here they are not there.
+Here are the out-of-tree driver (QAT 1.7) and what both drivers show; see also ``intree``. On hardware the files in
+debugfs of a device of the former that is down can't be opened (EFAULT); here they are not there.
 """
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from simulator.machine import activity, algorithms, driverconf, interrupts, sysroot
+from simulator.machine import activity, algorithms, driverconf, interrupts, intree, sysroot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +21,7 @@ _LOADED = f"{sysroot.STATE}/driver-loaded"
 _CHANGING = f"{sysroot.STATE}/changing"
 _NODES = (CONTROL_NODE, "dev/qat_dev_processes", "dev/usdm_drv")
 _ROOT_ONLY = 0o400
+_IN_TREE_VERSION = "0.6.0"
 _WHILE_UP = ("fw_counters", "heartbeat", "heartbeat_sent", "heartbeat_failed")
 _RULE = "+------------------------------------------------+\n"
 
@@ -68,7 +69,7 @@ def show_tables(machine: "Machine") -> None:
     activities = activity.everything(machine)
     table = algorithms.render(
         aes=machine.aes,
-        symmetric=any(each.symmetric for each in activities.values()),
+        symmetric=machine.priority if any(each.symmetric for each in activities.values()) else None,
         asymmetric=any(each.asymmetric for each in activities.values()),
     )
     sysroot.publish(machine.root, "proc/crypto", table)
@@ -78,6 +79,10 @@ def show_tables(machine: "Machine") -> None:
 
 def show_device(machine: "Machine", device: "Device", state: "Activity | None") -> None:
     """Write a device's directory in debugfs, or remove it when the driver is not loaded."""
+    if device.family.in_tree:
+        if loaded(machine):
+            intree.show(machine, device)
+        return
     root, folder = machine.root, device.debugfs
     if not loaded(machine):
         sysroot.discard_tree(root, folder)
@@ -103,7 +108,9 @@ def show_device(machine: "Machine", device: "Device", state: "Activity | None") 
 
 def show_counters(machine: "Machine", device: "Device", state: "Activity") -> None:
     """Write what the firmware has counted (adf_fw_counters.c); a virtual function has no such file."""
-    if device.family.parent:
+    if device.family.in_tree:
+        intree.show_counters(machine, device)
+    if device.family.in_tree or device.family.parent:
         return
     lines = [_RULE, "| FW Statistics for Qat Device                   |\n", _RULE]
     for engine, (requests, responses) in enumerate(zip(state.requests, state.responses, strict=True)):
@@ -116,48 +123,52 @@ def show_counters(machine: "Machine", device: "Device", state: "Activity") -> No
 def show_driver(machine: "Machine") -> None:
     """Write what says that the modules are loaded, and whose devices they drive."""
     root, is_loaded = machine.root, loaded(machine)
-    families = {device.family.name: device.family for device in machine.devices}
-    uses = {"usdm_drv": 0, "intel_qat": len(families) + 1}
-    uses.update((family.module, 0) for family in families.values())
-    lines = [f"{module} {_size(module)} {users} - Live 0x0000000000000000 (OE)" for module, users in uses.items()]
+    modules = {device.family.module for device in machine.devices} - {""}
+    own = {} if machine.in_tree else {"usdm_drv": 0}
+    uses = {**own, "intel_qat": len(modules) + len(own), **dict.fromkeys(sorted(modules), 0)}
+    mark = "" if machine.in_tree else " (OE)"
+    lines = [f"{module} {_size(module)} {users} - Live 0x0000000000000000{mark}" for module, users in uses.items()]
     ordinary = ["aesni_intel 393216 8 - Live 0x0000000000000000"] if machine.aes else []
     ordinary.append("igb 290816 0 - Live 0x0000000000000000")
     text = "\n".join([*(lines if is_loaded else []), *ordinary])
     sysroot.publish(root, "proc/modules", f"{text}\n".encode())
     for module, users in uses.items():
-        _show_module(root, module, users, is_loaded=is_loaded)
+        _show_module(machine, module, users, is_loaded=is_loaded)
     for device in machine.devices:
-        _bind(root, device, is_loaded=is_loaded)
+        if device.family.module:
+            _bind(root, device, is_loaded=is_loaded)
     for node in _NODES:
-        if is_loaded:
+        if is_loaded and (node == CONTROL_NODE or not machine.in_tree):
             sysroot.publish(root, node, b"", 0o600)
         else:
             sysroot.discard(root, node)
 
 
-def _show_module(root: str, module: str, users: int, *, is_loaded: bool) -> None:
-    folder = f"sys/module/{module}"
+def _show_module(machine: "Machine", module: str, users: int, *, is_loaded: bool) -> None:
+    root, folder = machine.root, f"sys/module/{module}"
     if not is_loaded:
         sysroot.discard_tree(root, folder)
         return
     for name, text in (
         ("initstate", "live"),
         ("refcnt", str(users)),
-        ("taint", "OE"),
-        ("version", driverconf.DRIVER_VERSION),
+        ("taint", "" if machine.in_tree else "OE"),
+        ("version", _IN_TREE_VERSION if machine.in_tree else driverconf.DRIVER_VERSION),
     ):
         sysroot.publish(root, f"{folder}/{name}", f"{text}\n".encode(), 0o444)
 
 
 def _bind(root: str, device: "Device", *, is_loaded: bool) -> None:
-    folder = f"sys/bus/pci/drivers/{device.family.name}"
+    driver = f"bus/pci/drivers/{device.family.kind}"
     if is_loaded:
-        sysroot.link(root, f"{folder}/module", f"../../../../module/{device.family.module}")
-        sysroot.link(root, f"{folder}/{device.address}", f"../../devices/{device.address}")
-        sysroot.link(root, f"{device.pci}/driver", f"../../../../bus/pci/drivers/{device.family.name}")
+        sysroot.link(root, f"sys/{driver}/module", f"../../../../module/{device.family.module}")
+        sysroot.link(root, f"sys/{driver}/{device.address}", f"../../devices/{device.address}")
+        # A device of the kernel's own driver is elsewhere: see inventory.KERNEL.
+        up = "../../../../../sys" if device.family.in_tree else "../../../.."
+        sysroot.link(root, f"{device.pci}/driver", f"{up}/{driver}")
     else:
         sysroot.discard(root, f"{device.pci}/driver")
-        sysroot.discard_tree(root, folder)
+        sysroot.discard_tree(root, f"sys/{driver}")
 
 
 def _size(module: str) -> int:

@@ -120,8 +120,9 @@ class Bench:
         self.nacm = Rules(model, self.datastores)
         self.nacm.of = {}
         self.streams = Streams(model, folder, now=self.now)
-        parts = Parts(model, self.datastores, self.operational, self.nacm, self.streams, XPath(seconds=9), self.now)
-        self.subscriptions = Subscriptions(parts)
+        xpath = XPath(seconds=9)
+        self.parts = Parts(model, self.datastores, self.operational, self.nacm, self.streams, xpath, self.now)
+        self.subscriptions = Subscriptions(self.parts)
         self.datastores.on_moved.append(self.subscriptions.configured)
         self._sessions = 0
 
@@ -134,7 +135,7 @@ class Bench:
 
     def receivers(self) -> list[dict[str, str]]:
         """Return the receivers that the state tells of."""
-        listed: Any = self.subscriptions.state(ALL).get("ietf-subscribed-notifications:subscriptions", {})
+        listed: Any = self.subscriptions.state(ALL, Access()).get("ietf-subscribed-notifications:subscriptions", {})
         return [entry["receivers"]["receiver"][0] for entry in listed.get("subscription", [])]
 
     def commit(self, **top: Any) -> None:

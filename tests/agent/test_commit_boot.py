@@ -88,6 +88,7 @@ class Looking(Owner):
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.looks: list[Tree] = []
+        self.answers: list[bool] = []
         self.every = 1000.0
         self.attention = Attention((Event("warning", "it went down"),), Disturbance("ipsec", "restart", enabling=False))
 
@@ -97,6 +98,9 @@ class Looking(Owner):
     def look(self, host: Any, running: Tree) -> Attention:
         self.looks.append(running)
         return self.attention
+
+    def asked(self, *, done: bool) -> None:
+        self.answers.append(done)
 
 
 def test_a_look_tells_what_it_finds_and_refreshes_the_service(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
@@ -135,6 +139,32 @@ def test_a_refresh_that_fails_is_told_and_the_next_look_is_made(
     assert len(looking.looks) >= 3
     assert "it would not" in caplog.text
     assert bench.machine.done[:2] == (["quiesce", "!resume"] if cause == "step" else [])
+
+
+def test_who_asked_for_a_refresh_learns_whether_it_was_made(bench: Bench) -> None:
+    bench.second = looking = Looking(NP)
+    bench.run(lambda engine: engine.look())
+    bench.machine.failing["resume"] = StepError("it would not")
+    bench.run(lambda engine: engine.look())
+    bench.machine.failing.clear()
+    bench.run(lambda engine: engine.look())
+    looking.attention = Attention()
+    bench.run(lambda engine: engine.look())
+    assert looking.answers == [True, False, True]
+
+
+def test_nothing_is_refreshed_while_something_is_owed(bench: Bench) -> None:
+    bench.second = looking = Looking(NP)
+
+    async def twice(engine: CommitEngine) -> None:
+        bench.machine.failing |= {"resume": StepError("it would not"), "!quiesce": StepError("nor that")}
+        await engine.look()
+        bench.machine.done.clear()
+        await engine.look()
+
+    bench.run(twice)
+    assert looking.answers == [False, False]
+    assert "quiesce" not in bench.machine.done
 
 
 def test_a_running_that_is_not_valid_does_not_end_the_looks(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:

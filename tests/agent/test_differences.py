@@ -33,11 +33,12 @@ def shown(model: Model, before: dict[str, Any], after: dict[str, Any]) -> list[t
     [
         ({"name": "n"}, {"name": "n"}, []),
         ({"name": "n"}, {"name": "m"}, [("replace", "/t:top/name")]),
-        ({"name": "n", "np": {"d": "x"}}, {"name": "n"}, [("delete", "/t:top/np")]),
+        ({"name": "n", "np": {"d": "x"}}, {"name": "n"}, [("delete", "/t:top/np/d")]),
+        ({"name": "n", "np": {}}, {"name": "n"}, []),
         (
             {"np": {"d": "x"}},
             {"np": {"d": "y", "deep": {"e": 1}}},
-            [("replace", "/t:top/np/d"), ("create", "/t:top/np/deep")],
+            [("replace", "/t:top/np/d"), ("create", "/t:top/np/deep/e")],
         ),
         (
             {"pair": [{"a": "1", "b": "/,="}]},
@@ -57,11 +58,14 @@ def test_each_difference_is_an_edit(
     assert shown(model, before, after) == edits
 
 
-def test_a_top_level_node_is_created_whole(model: Model) -> None:
-    (one,) = differences(Node(model.root), tree(model, {"name": "n"}))
-    assert (one.operation, one.target, one.before) == ("create", "/t:top", None)
-    assert one.after is not None
-    assert one.after.xml() == tree(model, {"name": "n"}).xml()
+def test_a_container_that_only_holds_is_neither_created_nor_deleted(model: Model) -> None:
+    something, nothing = tree(model, {"name": "n"}), Node(model.root)
+    for before, after, operation in ((nothing, something, "create"), (something, nothing, "delete")):
+        (one,) = differences(before, after)
+        assert (one.operation, one.target) == (operation, "/t:top/name")
+        node = one.after or one.before
+        assert node is not None
+        assert node.xml() == b"<name>n</name>"
 
 
 @given(before=IDS, after=IDS)

@@ -6,6 +6,7 @@ import errno
 import json
 import logging
 import os
+import shutil
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,18 @@ def test_a_successor_goes_on_with_the_numbers_and_has_all_events(model: Model, t
     assert told(opened(model, tmp_path, clock)) == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("torn", [b'{"number":3,"ti', b'{"number":3', b"\xff\xfe", b"", b"[]\n", b'{"number":"x"}\n'])
+UNREAL = [
+    b'{"number":Infinity,"time":"2026-01-01T00:00:09+00:00","data":{}}\n',
+    b'{"number":99999999999999999999,"time":"2026-01-01T00:00:09+00:00","data":{}}\n',
+    b'{"number":9,"time":"9999-12-31T23:59:59-14:00","data":{}}\n',
+    b'{"number":9,"time":"0001-01-01T00:00:00+14:00","data":{}}\n',
+    b'{"created":"9999-12-31T23:59:59-14:00","dropped":0}\n',
+]
+
+
+@pytest.mark.parametrize(
+    "torn", [b'{"number":3,"ti', b'{"number":3', b"\xff\xfe", b"", b"[]\n", b'{"number":"x"}\n', *UNREAL]
+)
 def test_a_torn_line_is_no_event_and_the_next_one_is_whole(
     model: Model, tmp_path: Path, clock: Clock, torn: bytes
 ) -> None:
@@ -171,7 +183,39 @@ def test_time_does_not_go_back(model: Model, tmp_path: Path, clock: Clock) -> No
     streams.publish(event("b"))
     times = [one.time for one in streams.after(0)]
     assert times[1] == times[0] > BEGIN
-    assert opened(model, tmp_path, clock).now() == times[1]
+    successor = opened(model, tmp_path, clock)
+    clock.time = times[1] - timedelta(seconds=2)
+    assert successor.now() == times[1] - timedelta(seconds=1)
+
+
+def test_an_event_of_the_future_was_before_the_next_one(model: Model, tmp_path: Path, clock: Clock) -> None:
+    streams = opened(model, tmp_path, clock)
+    for text in "abc":
+        streams.publish(event(text))
+    (path,) = (tmp_path / "notifications").iterdir()
+    head, a, b, c = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(head + a + b.replace(b"2026-", b"9026-") + c)
+    times = [one.time for one in opened(model, tmp_path, clock).after(0)]
+    assert times[1] == times[2] > times[0]
+    path.write_bytes(head + a + b + c.replace(b"2026-", b"9026-"))
+    successor = opened(model, tmp_path, clock)
+    assert successor.since(clock.time) == 2
+    assert successor.now() == clock.time
+
+
+def test_files_that_are_deleted_are_written_anew(
+    model: Model, tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    streams = opened(model, tmp_path, clock, entries=8)
+    for text in "abcd":
+        streams.publish(event(text))
+    shutil.rmtree(tmp_path / "notifications")
+    for text in "ef":
+        streams.publish(event(text))
+    assert [record.message.partition(": ")[2] for record in caplog.records] == [
+        "files of events were deleted: they are written anew"
+    ]
+    assert told(opened(model, tmp_path, clock)) == [*"abcdef"]
 
 
 def test_a_full_disk_is_told_once_and_events_reach_those_who_listen(

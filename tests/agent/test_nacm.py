@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,6 +14,7 @@ from agent import errors
 from agent.groups import groups_of
 from agent.link import Peer
 from agent.nacm import Nacm, initial
+from agent.streams.event import Event, visible
 from agent.tree import Node, from_json
 
 if TYPE_CHECKING:
@@ -132,6 +135,61 @@ def test_errors_keep_their_tag_and_lose_what_they_say_of_hidden_data(model: Mode
     both = errors.NetconfError("application", "invalid-value", "bad", path="/t:top/name", others=(told,))
     shown = found.discreet(both)
     assert (shown.path, shown.message, shown.others[0].info) == ("/t:top/name", "bad", ())
+
+
+def test_an_error_may_have_info_in_xml(model: Model) -> None:
+    found = access(model, rule("/t:top/secret"))
+    plain = errors.operation_failed("no", info=(("u", "info", b"<reason>r</reason><hint>/t:top/name</hint>"),))
+    assert found.discreet(plain) is plain
+    told = errors.operation_failed("no", info=(("u", "info", b"<hint>see /t:top/secret</hint>"),))
+    assert found.discreet(told).info == ()
+
+
+def test_an_entry_with_a_hidden_key_is_hidden_whole(model: Model) -> None:
+    found = access(model, rule("/t:top/item/id", operations="read"), rule("/t:top/rule[id='a']/id"))
+    tree = from_json(model.root, T)
+    assert b"item" not in found.readable(tree).xml()
+    for path in ("/t:top/item[id='b']", "/t:top/item", "/t:top/item[id='b']/w", "/t:top/rule[id='a']/act"):
+        assert not found.may_see(path), path
+    assert found.may_see("/t:top/rule[id='b']/act")
+
+
+def test_all_configuration_below_a_path_is_seen_or_not(model: Model) -> None:
+    found = access(model, rule("/t:top/item[id='b']"))
+    seen = {
+        path: found.may_see_configuration(path)
+        for path in ("/t:top", "/t:top/item[id='c']", "/hardware-acceleration:acceleration", "/ietf-netconf-acm:nacm")
+    }
+    # A device's flows, which are no configuration, are for nobody without a rule.
+    assert list(seen.values()) == [False, True, True, False]
+
+
+def test_what_is_told_of_a_device_is_for_those_who_may_see_it(model: Model) -> None:
+    def told(name: str, content: dict[str, Any], found: Access) -> Event | None:
+        data = from_json(model.root, {f"hardware-acceleration:{name}": content})
+        return visible(Event(1, datetime.now(UTC), data), found)
+
+    first, second = "0000:3d:00.0", "0000:3f:00.0"
+    found = access(model, rule(f"/hardware-acceleration:acceleration/qat/device[address='{first}']"))
+    for name in ("device-state-change", "device-error"):
+        assert told(name, {"address": first}, found) is None
+        assert told(name, {"address": second}, found) is not None
+    assert told("acceleration-change", {"active": True}, found) is not None
+
+
+def test_an_edit_is_told_to_those_who_can_see_it_or_one_that_it_sums_up(model: Model) -> None:
+    def told(found: Access, *edits: tuple[str, str]) -> list[str]:
+        listed = [{"target": f"/t:top{path}", "operation": operation} for path, operation in edits]
+        change = {"changed-by": {"server": [None]}, "datastore": "running", "edit": listed}
+        data = from_json(model.root, {"ietf-netconf-notifications:netconf-config-change": change})
+        seen = visible(Event(1, datetime.now(UTC), data), found)
+        return [] if seen is None else re.findall(r"<target[^>]*>/t:top([^<]*)<", seen.content.xml().decode())
+
+    found = access(model, rule("/t:top/secret"), rule("/t:top/rule/act"))
+    assert told(found, ("", "replace"), ("/secret", "create")) == []
+    assert told(found, ("", "replace"), ("/secret", "create"), ("/mtu", "delete")) == ["", "/t:mtu"]
+    moved = "/rule[id='1']"
+    assert told(found, (f"{moved}/act", "replace"), (moved, "merge")) == ["/t:rule[t:id='1']"]
 
 
 def test_an_action_takes_its_right_and_that_to_read_what_it_is_in(model: Model) -> None:

@@ -15,7 +15,7 @@ from agent import origin
 from agent.datastore import Datastores
 from agent.errors import NETCONF, NetconfError
 from agent.nacm import Access
-from agent.operational import Operational
+from agent.operational import Operational, faults
 from agent.tree import from_json
 from translators.base import ALL, Branch, Fault, Reading, Selection
 
@@ -161,14 +161,20 @@ def test_what_is_broken_is_not_there_for_who_may_not_read_it(model: Model) -> No
 
     reader = Reader(STATE, {}, Fault(f"{STATE}/log", "/x: is a riddle"))
 
-    async def main() -> str:
-        with ThreadPoolExecutor() as executor:
-            datastores = Datastores(model, from_json(model.root, {}))
-            operational = Operational(model, datastores, (reader,), HOST, executor, deadline=10.0)  # type: ignore[arg-type]
-            found = await operational.get(datastores.running, _filters(model, top("<state/>")), Blind())
-            return found.xml().decode()
+    other = Reader("/t:top/np", {"d": "x"}, Fault("/t:top/state/log", "another"), Fault("/t:top/np/d", "a third"))
 
-    assert asyncio.run(main()) == ""
+    async def main() -> list[str]:
+        with ThreadPoolExecutor() as executor, faults() as found:
+            datastores = Datastores(model, from_json(model.root, {}))
+            operational = Operational(model, datastores, (reader, other), HOST, executor, deadline=10.0)  # type: ignore[arg-type]
+            for content, shown in (("<state/>", ""), ("<np/>", top("<np><d>x</d></np>"))):
+                read = await operational.get(datastores.running, _filters(model, top(content)), Blind())
+                assert read.xml().decode() == shown
+            return [fault.message for fault in found]
+
+    assert asyncio.run(main()) == ["a third"]
+    # What the user may see nothing of is not even read.
+    assert reader.asked == []
 
 
 def test_the_keys_that_a_filter_names_are_no_answer(model: Model) -> None:

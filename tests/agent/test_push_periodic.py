@@ -11,6 +11,7 @@ import pytest
 from agent.nacm import Access
 from agent.subscriptions.reasons import Refused
 from agent.subscriptions.terms import OnChange, Periodic
+from agent.tree import from_json
 from tests.agent.subscription_bench import START, STATE, Bench, run
 from translators.base import Fault
 
@@ -228,12 +229,27 @@ def test_subscriptions_end_with_their_session_without_a_word(model: Model, tmp_p
     run(model, tmp_path, scenario)
 
 
+def test_rules_that_change_before_the_first_update_hold_for_it(model: Model, tmp_path: Path) -> None:
+    async def scenario(bench: Bench) -> None:
+        listener = bench.listener()
+        await bench.subscriptions.establish(listener.session, bench.terms(Periodic(1000)))
+        bench.nacm.of = {"ada": Blind()}  # it was read, and has not begun
+        nacm = {"ietf-netconf-acm:nacm": {"read-default": "deny"}}
+        bench.datastores.moved(from_json(model.root, {"t:top": {"name": "a"}, **nacm}))
+        await sleep(1)
+        assert listener.got == ["push-update 1"]
+        assert "<datastore-contents></datastore-contents>" in listener.messages[0][1]
+
+    run(model, tmp_path, scenario)
+
+
 def test_modified_terms_take_the_place_of_the_old_ones(model: Model, tmp_path: Path) -> None:
     async def scenario(bench: Bench) -> None:
         listener = bench.listener()
         subscription = await bench.periodic(listener)
         await sleep(1.5)
-        await bench.subscriptions.modify(subscription, bench.terms(Periodic(300), STATE, "operational"))
+        terms = bench.terms(Periodic(300), STATE, "operational")
+        assert await bench.subscriptions.modify(subscription, lambda _terms: terms)
         await sleep(6)
         assert listener.times == [0, 1, 1.5, 3, 6]
         assert set(listener.got) == {"push-update 1"}

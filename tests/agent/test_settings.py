@@ -12,6 +12,7 @@ from agent.settings import (
     Address,
     Control,
     Limits,
+    Qat,
     Settings,
     SettingsError,
     StartError,
@@ -84,6 +85,9 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             pending-connections = 9
             [datastore]
             persistence = "running"
+            [qat]
+            driver = "in-tree"
+            kernel-log = "/var/log/kern.log"
             [ipsec]
             control = "program:/opt/vpn ctl"
             vici = "/run/ike/charon.vici"
@@ -113,6 +117,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         login_timeout=11,
         pending_connections=9,
     )
+    assert settings.qat == Qat("in-tree", "/var/log/kern.log")
     assert settings.ipsec.control == Control("program", "/opt/vpn ctl")
     assert settings.ipsec.vici == "/run/ike/charon.vici"
 

@@ -253,3 +253,33 @@ def test_running_whose_folder_can_not_be_synced_is_what_it_was(
     kept = store.load(model)
     assert kept is not None
     assert b"<name>old</name>" in kept.xml()
+
+
+def test_what_a_translator_remembers_outlives_the_agent(store: Store) -> None:
+    assert store.recall("kernel-log") is None
+    store.remember("kernel-log", {"boot": "b1", "sequence": 7})
+    store.remember("fall-back", {"active": True})
+    store.remember("kernel-log", {"boot": "b1", "sequence": 8})
+    folder = store._folder
+    store.close()
+    successor = Store(folder)
+    assert successor.recall("kernel-log") == {"boot": "b1", "sequence": 8}
+    assert successor.recall("fall-back") == {"active": True}
+    store._lock = os.open(folder / "agent.lock", os.O_RDONLY)
+    successor.close()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b"[" * 100_000])
+def test_a_memory_that_can_not_be_used_is_no_absent_one(store: Store, content: bytes) -> None:
+    (store._folder / "remembered-kernel-log.json").write_bytes(content)
+    with pytest.raises(ValueError, match=r"remembered-kernel-log\.json"):
+        store.recall("kernel-log")
+
+
+def test_a_memory_that_can_not_be_written_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.remember("kernel-log", {"sequence": 7})
+    interfere(monkeypatch, lambda _name: OSError(errno.ENOSPC, "No space left on device"), 1)
+    with pytest.raises(OSError, match="No space left"):
+        store.remember("kernel-log", {"sequence": 8})
+    monkeypatch.undo()
+    assert store.recall("kernel-log") == {"sequence": 7}

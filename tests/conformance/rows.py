@@ -366,6 +366,14 @@ REMARKS: Final[dict[str, str]] = {
         "commit, as C125 and RFC 7950 8.3.3 have it; everything else is tested"
     ),
     "C118": "test-then-set is the default, so edit-config is refused already; with `set` it is commit",
-    "C183": "the content-id changes; the notifications are section J's",
+    "C183": "the content-id changes, and yang-library-update and yang-library-change are sent",
+    "C190": (
+        "a replace takes the rights to what differs in the end: a leaf that has another value then is updated; create "
+        "and delete are for nodes that come and go"
+    ),
+    "C225": (
+        "subscription-completed is sent for dynamic subscriptions, too, as the row has it; ietf-subscribed-"
+        "notifications has it under the feature configured, which is not announced"
+    ),
 }
 """What is to be known beside a row's tests."""

@@ -315,7 +315,7 @@ def test_an_event_passes_whole_if_something_is_selected(agent: Agent, session: S
     assert hear(session) == "<replayComplete/>"
     other = agent.session()  # an event that does not pass
     other.fill("<name>x</name>")
-    assert hear(session) == change(by(other), ("/t:top", "create"))
+    assert hear(session) == change(by(other), ("/t:top/t:name", "create"))
 
 
 NOTHING = {
@@ -368,7 +368,8 @@ def test_c215_the_streams_are_listed(agent: Agent) -> None:
 # What the server tells of itself.
 
 CHANGED = {
-    "C216 create": ("", "<name>x</name>", [("/t:top", "create")]),
+    "C216 create": ("", "<name>x</name>", [("/t:top/t:name", "create")]),
+    "C216 a container that means something is created": ("", "<pres><z>x</z></pres>", [("/t:top/t:pres", "create")]),
     "C216 a leaf is created": ("<mtu>1400</mtu>", "<name>x</name>", [("/t:top/t:name", "create")]),
     "C216 a leaf is changed": ("<mtu>1400</mtu>", "<mtu>1401</mtu>", [("/t:top/t:mtu", "replace")]),
     "C216 a leaf is deleted": (
@@ -403,15 +404,16 @@ def test_c216_a_change_of_very_much_names_where(agent: Agent, session: Session) 
     session.fill("<mtu>1400</mtu>")
     listener.ok(create(CHANGES))
     session.fill("".join(f"<tag>n{number}</tag>" for number in range(300)))
-    assert hear(listener) == change(by(session), ("/t:top", "replace"))
+    created = [(f"/t:top/t:tag[.='n{number}']", "create") for number in range(64)]
+    assert hear(listener) == change(by(session), ("/t:top", "replace"), *created)
 
 
 def test_c216_the_server_itself_restores(agent: Agent, session: Session) -> None:
     listener = agent.session()
     listener.ok(create(CHANGES))
     session.ok(edit(top("<name>x</name>")), confirmed("<confirm-timeout>1</confirm-timeout>"))
-    assert hear(listener) == change(by(session), ("/t:top", "create"))
-    assert hear(listener) == change("<server/>", ("/t:top", "delete"))
+    assert hear(listener) == change(by(session), ("/t:top/t:name", "create"))
+    assert hear(listener) == change("<server/>", ("/t:top/t:name", "delete"))
 
 
 def test_c216_startup_is_told_where_there_is_one(tmp_path: Path) -> None:
@@ -420,9 +422,9 @@ def test_c216_startup_is_told_where_there_is_one(tmp_path: Path) -> None:
         session.fill("<name>x</name>")
         listener.ok(create(CHANGES))
         session.ok("<copy-config><target><startup/></target><source><running/></source></copy-config>")
-        assert hear(listener) == change(by(session), ("/t:top", "create"), datastore="startup")
+        assert hear(listener) == change(by(session), ("/t:top/t:name", "create"), datastore="startup")
         session.ok("<delete-config><target><startup/></target></delete-config>")
-        assert "<target>/t:top</target><operation>delete</operation>" in hear(listener)
+        assert "<target>/t:top/t:name</target><operation>delete</operation>" in hear(listener)
 
 
 def end(session: Session, reason: str, killed_by: str = "") -> str:

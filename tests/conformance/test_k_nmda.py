@@ -60,8 +60,9 @@ def test_c228_startup_where_it_is_there(writable: Agent) -> None:
 def test_c229_only_operational_has_origins(session: Session) -> None:
     for name in ("running", "candidate", "intended"):
         assert session.outcome(get_data(name, "<with-origin/>")) == "protocol/invalid-value"
-        outcome = session.outcome(get_data(name, "<origin-filter>or:intended</origin-filter>"))
-        assert outcome == "protocol/unknown-element {bad-element=origin-filter}"
+        for kind in ("origin-filter", "negated-origin-filter"):
+            outcome = session.outcome(get_data(name, f"<{kind}>or:intended</{kind}>"))
+            assert outcome == "protocol/invalid-value", kind
 
 
 def test_c229_operational_has_the_values_in_use_whatever_the_default(session: Session) -> None:

@@ -94,11 +94,22 @@ def test_c236_the_differences_are_edits_of_the_source(session: Session) -> None:
 def test_c236_values_are_in_their_namespace(session: Session) -> None:
     session.ok(edit(top("<name>new</name><np><d>y</d></np>")))
     (found,) = session.ask(compare("running", "candidate"))
-    (value,) = list(found.iter(f"{{{COMPARE}}}value"))
-    assert value[0].tag == "{urn:example:t}top"
+    value, _other = found.iter(f"{{{COMPARE}}}value")
+    assert value[0].tag == "{urn:example:t}name"
     session.ok("<commit/>", edit(top("<np><d>z</d></np>")))
     (found,) = session.ask(compare("running", "candidate"))
     assert [element[0].tag for element in found.iter(f"{{{COMPARE}}}value")] == ["{urn:example:t}d"]
+
+
+def test_c236_a_container_that_only_holds_is_not_deleted_with_what_a_filter_leaves(session: Session) -> None:
+    session.fill("<name>n</name><mtu>100</mtu><np><d>y</d></np>")
+    session.ok(edit(top('<mtu nc:operation="delete"/><np><d nc:operation="delete"/></np>')))
+    wanted = f"<subtree-filter>{top('<mtu/><np/>')}</subtree-filter>"
+    found = differences(session, compare("running", "candidate", wanted))
+    assert [one.partition("</target>")[0] for one in found] == [
+        "<operation>delete</operation><target>/t:top/mtu",
+        "<operation>delete</operation><target>/t:top/np/d",
+    ]
 
 
 def test_c236_entries_in_their_users_order_are_inserted_and_moved(session: Session) -> None:
@@ -128,9 +139,9 @@ def test_c236_filters_narrow_both_sides(session: Session) -> None:
     session.ok(edit(top("<name>new</name><mtu>100</mtu>")))
     wanted = f"<subtree-filter>{top('<mtu/>')}</subtree-filter>"
     (one,) = differences(session, compare("running", "candidate", wanted))
-    assert "<value><top><mtu>100</mtu></top></value>" in one
+    assert "<target>/t:top/mtu</target><value><mtu>100</mtu></value>" in one
     (one,) = differences(session, compare("running", "candidate", "<xpath-filter>//t:name</xpath-filter>"))
-    assert "<value><top><name>new</name></top></value>" in one
+    assert "<target>/t:top/name</target><value><name>new</name></value>" in one
     assert differences(session, compare("running", "candidate", "<xpath-filter>//t:pair</xpath-filter>")) == []
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +39,17 @@ class Gateway:
 
     def text(self, name: str) -> str:
         return (self.root / name).read_text()
+
+    def write(self, name: str, text: str) -> None:
+        """Write in one call, as a shell does: Python's files try again when they are closed."""
+        descriptor = os.open(self.root / name, os.O_WRONLY | os.O_TRUNC)
+        try:
+            os.write(descriptor, text.encode())
+        finally:
+            os.close(descriptor)
+
+    def names(self, name: str) -> set[str]:
+        return {path.name for path in (self.root / name).iterdir()}
 
     def debugfs(self, device: str) -> set[str]:
         folder = self.root / f"sys/kernel/debug/qat_{device}"
@@ -97,6 +110,21 @@ def make(tmp_path: Path) -> Iterator[Callable[..., Gateway]]:
     for gateway in made:
         simulator.stop(gateway.root)
     assert [gateway.processes() for gateway in made] == [[] for _ in made]
+
+
+@pytest.fixture
+def serve(make: Callable[..., Gateway], require: Callable[..., None]) -> Iterator[Callable[..., Gateway]]:
+    """Build a machine like ``make``, and have its devices behave."""
+    with ExitStack() as stack:
+
+        def build(*devices: str, **options: Any) -> Gateway:
+            gateway = make(*devices, **options)
+            plain = stack.enter_context(simulator.serving(gateway.root))
+            if plain:
+                require(f"a file system in user space: {plain.splitlines()[0]}")
+            return gateway
+
+        yield build
 
 
 @pytest.fixture

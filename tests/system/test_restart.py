@@ -186,7 +186,8 @@ def test_it_takes_a_rule_to_restart_a_device(gateway: Gateway) -> None:
     operator = gateway.connect("ssh")
     done = len(gateway.commands())
     refusal = operator.refused(operator.rpc, restart())
-    assert refusal.kind == ("application", "access-denied", None, None)
+    where = f"/ha:acceleration/ha:qat/ha:device[ha:address='{ADDRESS}']/ha:restart"
+    assert refusal.kind == ("application", "access-denied", None, where)
     refusal = operator.refused(operator.rpc, restart(SECOND))
     assert refusal.tag == "access-denied"
     assert gateway.commands()[done:] == []

@@ -1,15 +1,16 @@
 """The switch of the kernel's driver: a model of adf_sysfs.c that refuses as the kernel does."""
 
 import errno
-from dataclasses import dataclass, field
 
 import pytest
 
+from tests.translators.in_tree import OLDER, Kernel
 from translators import plans
 from translators.apply import apply, unwind
 from translators.base import Plan, Step, StepError
 from translators.qat import intree
 from translators.qat.devices import PCI_DEVICES
+from translators.qat.ids import BY_DEVICE_ID
 from translators.qat.intree import Switch
 from translators.qat.intree_steps import BringDown, BringUp, SetAttribute
 from translators.record import RecordedHost
@@ -18,38 +19,6 @@ from translators.sources import SourceError
 ADDRESS = "0000:e8:00.0"
 FOLDER = f"{PCI_DEVICES}/{ADDRESS}/qat"
 OLDEST = ("sym;asym", "dc")
-OLDER = ("sym;asym", "asym;sym", "sym", "asym", "dc", "dc;asym", "asym;dc", "dc;sym", "sym;dc")
-
-
-@dataclass(slots=True)
-class Kernel(RecordedHost):
-    """A device with its switch: ``takes`` are the words of this kernel, ``busy`` that something uses the device."""
-
-    takes: tuple[str, ...] = OLDER
-    busy: bool = False
-    starts: bool = True
-    keeps: bool = True
-    written: list[str] = field(default_factory=list)
-
-    def assign(self, path: str, data: bytes) -> None:
-        RecordedHost.read(self, path)
-        name, value = path.rpartition("/")[2], data.decode().removesuffix("\n")
-        self.written.append(f"{name}={value}")
-        up = self.files[f"{FOLDER}/state"] == b"up\n"
-        if name == "state":
-            if self.busy:
-                raise OSError(errno.EBUSY, "Device or resource busy", path)
-            if value == "up" and not self.starts:
-                raise OSError(errno.EFAULT, "Bad address", path)
-            if value == "down" and up and f"{FOLDER}/pm_idle_enabled" in self.files:
-                self.files[f"{FOLDER}/pm_idle_enabled"] = b"1\n"
-                self.files[f"{FOLDER}/auto_reset"] = b"off\n"
-        elif (name == "cfg_services" and value not in self.takes) or (
-            name in {"cfg_services", "pm_idle_enabled"} and up
-        ):
-            raise OSError(errno.EINVAL, "Invalid argument", path)
-        if self.keeps:
-            self.files[path] = f"{value}\n".encode()
 
 
 def kernel(*, state: str = "up", takes: tuple[str, ...] = OLDER, **files: str) -> Kernel:
@@ -111,10 +80,14 @@ def test_a_file_that_says_anything_else_is_a_fault(name: str, content: bytes | O
 
 
 def test_services_that_no_kernel_takes_are_refused_before_anything_is_written() -> None:
-    assert "dcc" in (intree.refusal(frozenset({"dcc", "sym"})) or "")
-    assert intree.refusal(frozenset()) is not None
-    assert intree.refusal(frozenset({"dcc"})) is None
-    assert intree.refusal(frozenset({"sym", "asym", "dc"})) is None
+    fourth, sixth = BY_DEVICE_ID["4940"], BY_DEVICE_ID["4948"]
+    assert "dcc" in (intree.refusal(frozenset({"dcc", "sym"}), fourth) or "")
+    assert intree.refusal(frozenset(), fourth) is not None
+    assert intree.refusal(frozenset({"dcc"}), fourth) is None
+    assert intree.refusal(frozenset({"sym", "asym", "dc"}), sixth) is None
+    assert "it takes 2 at the same time at most" in (intree.refusal(frozenset({"sym", "asym", "dc"}), fourth) or "")
+    assert "it takes 3" in (intree.refusal(frozenset({"sym", "asym", "dc", "decomp"}), sixth) or "")
+    assert "6xxx devices only" in (intree.refusal(frozenset({"decomp"}), fourth) or "")
 
 
 # ── steps ────────────────────────────────────────────────────────────────────────────────────────

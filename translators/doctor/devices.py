@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from translators.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, UNKNOWN, Finding, addresses, no_device
 from translators.qat import conf, intree, ras
+from translators.qat.backend_out_of_tree import CONFIGURATION_LIMIT, configuration_file
 from translators.qat.drivers import OUT_OF_TREE
-from translators.qat.prepare import CONFIGURATION_LIMIT, configuration_file
 from translators.qat.render import GENERAL
 from translators.qat.tool import QAT_SERVICE
 from translators.sources import read_bytes

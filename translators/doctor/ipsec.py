@@ -14,8 +14,8 @@ from translators.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, UNKNOWN, Fin
 from translators.doctor.services import words_of
 from translators.ipsec.control import charon_runs, find_starter
 from translators.qat import conf
+from translators.qat.backend_out_of_tree import CONFIGURATION_LIMIT
 from translators.qat.drivers import OUT_OF_TREE
-from translators.qat.prepare import CONFIGURATION_LIMIT
 from translators.qat.services import services_in
 from translators.sources import read_bytes
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from translators.crypto import cpuinfo, proc_crypto
 from translators.qat import counters
-from translators.qat.device_state import machine_state
+from translators.qat.device_source import machine_state
 from translators.qat.devices import inventory
 from translators.qat.drivers import is_virtual_machine, loaded_kind
 from translators.qat.kernel_log import KMSG, KernelLog

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from translators.doctor.devices import has_files, path_of
 from translators.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, UNKNOWN, Finding, no_device
 from translators.qat import conf, dev_cfg, intree
-from translators.qat.prepare import CONFIGURATION_LIMIT
+from translators.qat.backend_out_of_tree import CONFIGURATION_LIMIT
 from translators.qat.render import GENERAL, SERVICES_KEY
 from translators.qat.services import bits_text, services_in
 from translators.qat.state import DEV_CFG

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 from translators.sources import read_attribute, read_link_name, read_names, read_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from translators.host import Host
     from translators.qat.devices import Device
 
@@ -43,6 +45,17 @@ def loaded_kind(host: Host) -> str | None:
     return None if taint is None else IN_TREE
 
 
+def bound_kinds(host: Host, devices: Iterable[Device]) -> dict[str, str]:
+    """Return which driver is bound to each device (by address) whose module tells it. Raises SourceError."""
+    kinds: dict[str, str] = {}
+    for device in devices:
+        module = None if device.assigned else module_of(host, device)
+        taint = None if module is None else read_attribute(host, f"/sys/module/{module}/taint")
+        if taint is not None:
+            kinds[device.address] = OUT_OF_TREE if "O" in taint else IN_TREE
+    return kinds
+
+
 def module_of(host: Host, device: Device) -> str | None:
     """Return the module of the driver that is bound to a device, None where none is. Raises SourceError."""
     if device.driver is None:
@@ -70,11 +83,16 @@ def module_is_missing(host: Host, module: str) -> bool:
 
 def both_installed(host: Host) -> bool:
     """Return whether the running kernel has the modules of both drivers. Raises SourceError."""
+    return installed_kinds(host) == {IN_TREE, OUT_OF_TREE}
+
+
+def installed_kinds(host: Host) -> set[str]:
+    """Return the drivers whose modules the running kernel has. Raises SourceError."""
     folder = _modules_folder(host)
-    return folder is not None and all(
-        any(_has_core_module(host, f"{folder}/{name}") for name in folders)
-        for folders in (_IN_TREE_FOLDERS, _OUT_OF_TREE_FOLDERS)
-    )
+    if folder is None:
+        return set()
+    places = {IN_TREE: _IN_TREE_FOLDERS, OUT_OF_TREE: _OUT_OF_TREE_FOLDERS}
+    return {kind for kind, names in places.items() if any(_has_core_module(host, f"{folder}/{name}") for name in names)}
 
 
 def is_virtual_machine(host: Host) -> bool:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from translators.base import TranslatorError
-from translators.qat.drivers import IN_TREE, OUT_OF_TREE, QATLIB, both_installed, loaded_kind, module_is_missing
+from translators.qat.backend import MISMATCH, NO_DRIVER
+from translators.qat.drivers import (
+    IN_TREE,
+    OUT_OF_TREE,
+    QATLIB,
+    both_installed,
+    bound_kinds,
+    loaded_kind,
+    module_is_missing,
+)
+from translators.qat.ids import EARLY_STACKS
 from translators.qat.model import ENABLED
 from translators.qat.tool import QAT_SERVICE
 
@@ -14,50 +24,25 @@ if TYPE_CHECKING:
 
     from translators.host import Host
     from translators.qat.devices import Device
-    from translators.qat.model import QatConfig
-
-NO_DRIVER: Final = "no-qat-driver"
-MISMATCH: Final = "driver-mismatch"
-# Devices of these packages are of generation 1 to 3: not known to the stack for generation 4 and later.
-_EARLY_STACKS: Final = frozenset({"1.7", "1.8"})
-
-
-def usable_devices(found: Sequence[Device], config: QatConfig) -> tuple[list[Device], list[str]]:
-    """Return the devices that qat_service is to look after, and remarks on those that are left alone.
-
-    Left alone are devices that are handed over, virtual functions that wait for that (no driver, and their parent is
-    here), and types that the out-of-tree driver does not know. Raises TranslatorError for settings of such a device.
-    """
-    usable: list[Device] = []
-    notes: list[str] = []
-    for device in found:
-        why = _left_alone(device)
-        if why is None:
-            usable.append(device)
-            continue
-        entry = config.device(device.address)
-        if entry.in_file:
-            text = f"{device.label} {why}: its services and sections can't be set here"
-            raise TranslatorError(text, path=entry.path, app_tag=MISMATCH)
-        if entry in config.devices:
-            notes.append(f"{device.label} {why}: it is left alone")
-    return usable, notes
 
 
 def check_drivers(host: Host, found: Sequence[Device], usable: Sequence[Device]) -> None:
     """Raise TranslatorError unless the machine has the driver and the tool for the devices. Raises SourceError."""
     if not usable:
-        texts = "; ".join(f"{device.label} {_left_alone(device)}" for device in found)
+        texts = "; ".join(f"{device.label} {left_alone(device)}" for device in found)
         known = any(device.assigned or device.id.stack for device in found)
         tag = NO_DRIVER if known else MISMATCH
         raise TranslatorError(f"no QAT device can be started by {QAT_SERVICE}: {texts}", path=ENABLED, app_tag=tag)
     kind = loaded_kind(host)
     if not host.executable(QAT_SERVICE):
         _refuse_without_tool(host, usable, kind)
-    if kind == IN_TREE:
+    kinds = bound_kinds(host, found)
+    stranger = next((device for device in found if kinds.get(device.address) == IN_TREE), None)
+    if kind == IN_TREE or stranger is not None:
+        whose = "the loaded module intel_qat" if stranger is None else f"the module of {stranger.label}"
         raise TranslatorError(
-            f"{QAT_SERVICE} is of the out-of-tree QAT driver, and the loaded module intel_qat is the kernel's own: "
-            "unload and remove one of the two",
+            f"{QAT_SERVICE} is of the out-of-tree QAT driver, and {whose} is the kernel's own: unload and remove one "
+            "of the two, or set [qat] driver to in-tree in the settings where the script is only left over",
             path=ENABLED,
             app_tag=MISMATCH,
         )
@@ -78,7 +63,8 @@ def check_drivers(host: Host, found: Sequence[Device], usable: Sequence[Device])
             )
 
 
-def _left_alone(device: Device) -> str | None:
+def left_alone(device: Device) -> str | None:
+    """Return why qat_service is not to look after a device; None where it is."""
     if device.assigned:
         return f"is handed over to {device.driver}"
     if device.id.stack is None:
@@ -89,7 +75,7 @@ def _left_alone(device: Device) -> str | None:
 
 
 def _refuse_without_tool(host: Host, usable: Sequence[Device], kind: str | None) -> None:
-    early = [device for device in usable if device.id.stack in _EARLY_STACKS]
+    early = [device for device in usable if device.id.stack in EARLY_STACKS]
     library = next((path for path in QATLIB if host.exists(path)), None)
     if early and library is not None:
         raise TranslatorError(
@@ -98,9 +84,12 @@ def _refuse_without_tool(host: Host, usable: Sequence[Device], kind: str | None)
             path=ENABLED,
             app_tag=MISMATCH,
         )
-    needs = "; ".join(
-        f"{device.label} needs {device.id.module} of the out-of-tree QAT driver {device.id.stack}" for device in usable
-    )
+    needs = "; ".join(f"{device.label} needs {_needed(device)}" for device in usable)
     have = "the kernel's own driver is loaded, and " if kind == IN_TREE else ""
     state = "can't be executed" if host.exists(QAT_SERVICE) else "is not installed"
     raise TranslatorError(f"{needs}; {have}{QAT_SERVICE} {state}", path=ENABLED, app_tag=NO_DRIVER)
+
+
+def _needed(device: Device) -> str:
+    own = " or the kernel's own" if device.id.later else ""
+    return f"{device.id.module} of the out-of-tree QAT driver {device.id.stack}{own}"

@@ -1,59 +1,75 @@
 """Supervision of the devices: what has changed since the last look, and whether IPsec has to fall back.
 
-With ``on-failure`` fall-back, IPsec is refreshed once when no device is up any more, so that its security associations
-are made anew on software, and once more when a device has been up for two looks in a row. Running is not changed by
-it; ``fallback-active`` says it.
-
-Heartbeats are read here only, once per interval, and only if the operator opted in: on some devices a reading that
-comes too often, or fails by mistake, stops their DMA (Intel's QAT release notes, QAT20-24970).
+A device that goes down is told of at once, and that it is back when that has lasted (``trust``). With ``on-failure``
+fall-back, IPsec is refreshed once when no device is up any more, so that its security associations are made anew on
+software, and once more when one is back and has lasted. A refresh that fails is tried again, each time after twice as
+many looks. Running is not changed by it; ``fallback-active`` says it. A device is never reset.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from translators.base import Attention, Disturbance, Event
-from translators.qat.device_state import machine_state
+from translators.base import Attention, Disturbance, Event, ShortMemory
+from translators.qat.device_source import machine_state, overseen
 from translators.qat.devices import inventory
+from translators.qat.measures import Measures
+from translators.qat.pulse import Pulse
 from translators.qat.state import Observer, State
-from translators.sources import SourceError, decoded
+from translators.qat.trust import MOST_LOOKS, Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from translators.base import Tree
+    from translators.base import Memory, Tree
     from translators.host import Host
     from translators.qat.devices import Device
     from translators.qat.model import QatConfig
 
-LOOKS_TO_TRUST: Final = 2
-_STATUS: Final = {"0": "healthy", "-1": "failed"}
-# Out-of-tree drivers have three files in the device's directory, the kernel's has a directory of its own.
-_FILES: Final = (
-    ("heartbeat", "heartbeat_sent", "heartbeat_failed"),
-    ("heartbeat/status", "heartbeat/queries_sent", "heartbeat/queries_failed"),
-)
+FALLBACK: Final = "fall-back"
+_GONE: Final = State("unknown", "the device is no longer on the PCI bus, or handed over")
 
 
 class Supervision:
-    """What is remembered from look to look."""
+    """What is remembered from look to look; ``memory`` keeps whether IPsec has fallen back, beyond this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: Memory | None = None) -> None:
+        self._memory = ShortMemory() if memory is None else memory
         self.fallback_active = False
-        self.heartbeats: dict[str, Tree] = {}
-        self._states: dict[str, State] = {}
+        with suppress(OSError, ValueError):
+            self.fallback_active = (self._memory.recall(FALLBACK) or {}).get("active") is True
+        self.pulse = Pulse()
+        self.measures = Measures()
+        self._told_states: dict[str, State] = {}
+        self._trust: dict[str, Trust] = {}
+        self._any: Trust | None = None
         self._told: tuple[bool, bool] | None = None
         self._failed = False
-        self._was_up = False
-        self._looks_up = 0
+        self._asked: Disturbance | None = None
+        self._owed: Disturbance | None = None
+        self._wait = 0
+        self._pause = 1
 
     def look(self, host: Host, config: QatConfig) -> Attention:
         """Look at every device once. Raises SourceError where they can't be looked at at all."""
         observer = Observer(host)
         devices = _devices(host)
-        states = {device.address: machine_state(observer, device) for device in devices}
-        events = [*_changes(self._states, states, config), *self._beat(observer, devices, states, config)]
-        self._states = states
+        self.measures.take(host, observer, devices)
+        asked = [device for device in devices if config.health.heartbeat and _is_up(observer, device)]
+        events = self.pulse.look(host, observer, asked)
+        states = self._states(observer, devices)
+        self._trust = {
+            address: self._trust.get(address, Trust(up=state.status == "up")).after(up=state.status == "up")
+            for address, state in states.items()
+        }
+        believed = {
+            address: self._told_states.get(address, state)
+            if state.status == "up" and not self._trust[address].up
+            else state
+            for address, state in states.items()
+        }
+        events += self._changes(believed, config)
         refresh = self._fall_back(config, up=_is_active(states))
         return Attention((*events, *self._acceleration()), refresh)
 
@@ -63,126 +79,109 @@ class Supervision:
         Raises SourceError where they can't be looked at at all.
         """
         observer = Observer(host)
-        states = {device.address: machine_state(observer, device) for device in _devices(host)}
-        events = _changes(self._states, states, config)
-        self._states = states
-        return (*events, *self._acceleration(cause))
+        devices = _devices(host)
+        self.measures.take(host, observer, devices)
+        self.pulse.forget()
+        states = self._states(observer, devices)
+        up = {address: state.status == "up" for address, state in states.items()}
+        self._trust = {address: self._trust.get(address, Trust(up=now)).told(up=now) for address, now in up.items()}
+        self._any = (self._any or Trust(up=False)).told(up=any(up.values()))
+        if any(up.values()) and cause != "start-up":
+            self._set_fallback(active=False)  # IPsec was refreshed by the change itself
+        return (*self._changes(states, config), *self._acceleration(cause))
+
+    def refreshed(self, *, done: bool) -> None:
+        """Learn whether the refresh was made that the last look had asked for."""
+        if not done:
+            self._owed = self._asked
+            self._wait, self._pause = self._pause, min(2 * self._pause, MOST_LOOKS)
+
+    def _states(self, observer: Observer, devices: list[Device]) -> dict[str, State]:
+        return {
+            device.address: overseen(machine_state(observer, device), heart_failed=self.pulse.failed(device.address))
+            for device in devices
+        }
+
+    def _changes(self, after: dict[str, State], config: QatConfig) -> list[Event]:
+        """Return the devices' changes of state since they were told; before the first look none is known."""
+        before, self._told_states = self._told_states, after
+        events = []
+        for address, state in after.items():
+            old = before.get(address)
+            if old is None or old.status == state.status:
+                continue
+            wanted = config.enabled and config.device(address).enabled
+            reason = f": {state.reason}" if state.reason else ""
+            severity = "warning" if wanted and state.status != "up" else "info"
+            text = f"device {address} went from {old.status} to {state.status}{reason}"
+            events.append(Event(severity, text, _change(address, old.status, state)))
+        for address in sorted(before.keys() - after.keys()):
+            text = f"device {address} is no longer on the PCI bus"
+            events.append(Event("warning", text, _change(address, before[address].status, _GONE)))
+        return events
 
     def _acceleration(self, cause: str | None = None) -> Iterator[Event]:
         """Yield that acceleration came or went since it was told; without a ``cause`` it did so by itself."""
-        now = (_is_active(self._states), self.fallback_active)
+        active = _is_active(self._told_states)
+        if active is None:
+            return
+        fallback = self.fallback_active
+        now = (active, fallback)
         before, self._told = self._told, now
         if before is None or before == now:
             return
-        active, fallback = now
         if cause is None and active and (self._failed or before[1]):
             cause = "recovery"
         elif cause is None:
-            cause = "failure" if any(state.status == "failed" for state in self._states.values()) else "external"
+            cause = "failure" if any(state.status == "failed" for state in self._told_states.values()) else "external"
         self._failed = cause == "failure"
         text = f"acceleration is {'on' if active else 'off'}{' and IPsec falls back to software' if fallback else ''}"
         content = {"active": active, "fallback-active": fallback, "cause": cause}
         yield Event("info", f"{text} ({cause})", {"hardware-acceleration:acceleration-change": content})
 
-    def _fall_back(self, config: QatConfig, *, up: bool) -> Disturbance | None:
-        """Return the refresh that IPsec needs, and remember that it was asked for."""
-        self._looks_up = self._looks_up + 1 if up else 0
-        was_up, self._was_up = self._was_up, up
-        if not config.enabled or config.health.on_failure != "fall-back":
-            self.fallback_active = False
-            return None
-        if not up and was_up and not self.fallback_active:
-            self.fallback_active = True
-            return Disturbance("ipsec", config.ipsec_refresh, enabling=False)
-        if self.fallback_active and self._looks_up >= LOOKS_TO_TRUST:
-            self.fallback_active = False
-            return Disturbance("ipsec", config.ipsec_refresh, enabling=True)
-        return None
+    def _fall_back(self, config: QatConfig, *, up: bool | None) -> Disturbance | None:
+        """Return the refresh that IPsec needs now: one that is new, or one that failed and is due again.
 
-    def _beat(
-        self, observer: Observer, devices: Iterable[Device], states: dict[str, State], config: QatConfig
-    ) -> list[Event]:
-        """Read the heartbeats, where that is asked for, and return what is wrong with them."""
-        before, self.heartbeats = self.heartbeats, {}
-        if not config.health.heartbeat:
-            return []
-        events = []
-        for device in devices:
-            if states[device.address].status != "up":
-                continue
-            try:
-                beat = _heartbeat(observer, device)
-            except (SourceError, OSError) as error:
-                events.append(Event("warning", f"{device.label}: the heartbeat can't be read: {error}"))
-                continue
-            if beat:
-                self.heartbeats[device.address] = beat
-            failed_before = before.get(device.address, {}).get("status") == "failed"
-            if beat.get("status") == "failed" and not failed_before:
-                events.append(_error(device, f"{device.label}: the firmware's heartbeat fails"))
-        return events
+        ``up`` is whether a device is up; None where that can't be told, which is no reason for anything.
+        """
+        before = self._any or Trust(up=up is True)
+        self._any = now = before if up is None else before.after(up=up)
+        if not config.enabled or config.health.on_failure != "fall-back":
+            self._set_fallback(active=False)
+            self._owed = None
+            return None
+        if (before.up and not now.up and not self.fallback_active) or (now.up and self.fallback_active):
+            self._set_fallback(active=not now.up)
+            self._owed, self._wait, self._pause = Disturbance("ipsec", config.ipsec_refresh, enabling=now.up), 0, 1
+        if self._wait > 0:
+            self._wait -= 1
+            return None
+        self._asked, self._owed = self._owed, None
+        return self._asked
+
+    def _set_fallback(self, *, active: bool) -> None:
+        if active == self.fallback_active:
+            return
+        self.fallback_active = active
+        with suppress(OSError):  # an agent that is started meanwhile then does not undo it
+            self._memory.remember(FALLBACK, {"active": active})
 
 
 def _devices(host: Host) -> list[Device]:
     return [device for device in inventory(host).devices if not device.assigned]
 
 
-def _is_active(states: Mapping[str, State]) -> bool:
-    return any(state.status == "up" for state in states.values())
+def _is_up(observer: Observer, device: Device) -> bool:
+    return machine_state(observer, device).status == "up"
 
 
-def _error(device: Device, text: str) -> Event:
-    content = {"address": device.address, "kind": "heartbeat", "severity": "major", "message": text}
-    return Event("error", text, {"hardware-acceleration:device-error": content})
-
-
-def _changes(before: dict[str, State], after: dict[str, State], config: QatConfig) -> list[Event]:
-    """Return the devices' changes of state; before the first look nothing is known to have changed."""
-    events = []
-    for address, state in after.items():
-        old = before.get(address)
-        if old is None or old.status == state.status:
-            continue
-        wanted = config.enabled and config.device(address).enabled
-        reason = f": {state.reason}" if state.reason else ""
-        severity = "warning" if wanted and state.status != "up" else "info"
-        text = f"device {address} went from {old.status} to {state.status}{reason}"
-        events.append(Event(severity, text, _change(address, old.status, state)))
-    for address in sorted(before.keys() - after.keys()):
-        gone = State("unknown", "the device is no longer on the PCI bus, or handed over")
-        text = f"device {address} is no longer on the PCI bus"
-        events.append(Event("warning", text, _change(address, before[address].status, gone)))
-    return events
+def _is_active(states: Mapping[str, State]) -> bool | None:
+    """Return whether a device is up; None where none is known to be and the state of one can't be told."""
+    statuses = {state.status for state in states.values()}
+    return True if "up" in statuses else None if "unknown" in statuses else False
 
 
 def _change(address: str, old: str, new: State) -> Tree:
     reason = {"reason": new.reason} if new.reason else {}
     content = {"address": address, "old-status": old, "new-status": new.status, **reason}
     return {"hardware-acceleration:device-state-change": content}
-
-
-def _heartbeat(observer: Observer, device: Device) -> Tree:
-    """Return status, sent and failed as far as the driver has them. Raises SourceError, OSError."""
-    for status_file, sent_file, failed_file in _FILES:
-        status = _text(observer, device, status_file)
-        if status is None:
-            continue
-        path = observer.path(device.target, status_file)
-        if status not in _STATUS:
-            raise SourceError(path, f"neither 0 nor -1: {status[:20]!r}")
-        tree: Tree = {"status": _STATUS[status]}
-        for name, file in (("sent", sent_file), ("failed", failed_file)):
-            count = _text(observer, device, file)
-            if count is not None and count.isascii() and count.isdigit():
-                tree[name] = int(count)
-        return tree
-    return {}
-
-
-def _text(observer: Observer, device: Device, name: str) -> str | None:
-    try:
-        data = observer.file(device.target, name)
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        return None
-    # The kernel counts the NUL at the end in (adf_heartbeat_dbgfs.c).
-    return decoded(data.replace(b"\0", b""), observer.path(device.target, name)).strip()

@@ -9,6 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 INTEL: Final = "8086"
+# Devices of generation 4 and later: those that the kernel's driver has a switch for, and that measure themselves.
+LATER_TYPES: Final = frozenset({"4xxx", "420xx", "6xxx"})
+# Devices of these packages are of generation 1 to 3: not known to the stack for generation 4 and later.
+EARLY_STACKS: Final = frozenset({"1.7", "1.8"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,11 @@ class DeviceId:
     def pci_id(self) -> str:
         """Vendor and device, as lspci writes them."""
         return f"{INTEL}:{self.device_id}"
+
+    @property
+    def later(self) -> bool:
+        """Whether it is a physical function of generation 4 or later."""
+        return self.type in LATER_TYPES
 
 
 class _Pair(NamedTuple):

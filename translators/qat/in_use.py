@@ -12,15 +12,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from translators.qat import dev_cfg
-from translators.qat.device_state import configuration, machine_state
-from translators.qat.render import GENERAL, SERVICES_KEY
-from translators.qat.services import bits_text, services_in
+from translators.qat.device_source import configuration, services_of, state_of
+from translators.qat.services import bits_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from translators.base import Tree
-    from translators.qat.device_state import Source
+    from translators.qat.device_source import Source
 
 # What only this agent follows, so that it is in use as it is configured.
 _OURS: Final = ("ipsec-refresh", "health")
@@ -35,18 +34,17 @@ def of_all(running: Tree, *, active: bool | None, fallback: bool) -> Tree:
 
 def of_device(source: Source, running: Tree) -> Tree:
     """Return what is in use of a device whose configured list entry is ``running``. Raises SourceError, OSError."""
-    status = machine_state(source.observer, source.device).status
+    status = state_of(source).status
     if status == "unknown":
         return {}
     if status != "up":
         return {"enabled": False}
     reported = configuration(source)
     tree: Tree = {"enabled": True}
-    words = dev_cfg.value(reported, GENERAL, SERVICES_KEY)
-    services = None if words is None else services_in(words)
+    services = services_of(source)
     if services is not None:
         tree["services"] = bits_text(services)
-    elif words is None and "services" in running:
+    elif "services" in running:
         tree["services"] = running["services"]
     if "section" in running:
         tree["section"] = [section | _reported(section["name"], reported) for section in running["section"]]

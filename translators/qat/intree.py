@@ -20,6 +20,7 @@ from translators.sources import SourceError, read_attribute, read_names, shown
 
 if TYPE_CHECKING:
     from translators.host import Host
+    from translators.qat.ids import DeviceId
     from translators.qat.services import Services
 
 STATE: Final = "state"
@@ -33,6 +34,10 @@ _NUMBER: Final = re.compile(r"[0-9]{1,9}")
 # The order that the oldest kernels have; newer ones take any.
 _ORDER: Final = ("sym", "asym", "dc", "decomp", "dcc")
 _ALONE: Final = "dcc"
+# Services at the same time (sysfs-driver-qat, cfg_services): generation 4 and 5 two, generation 6 three.
+_LATEST_TYPE: Final = "6xxx"
+_MOST: Final = 2
+_MOST_LATEST: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +66,9 @@ def folder(address: str) -> str:
 
 def read(host: Host, address: str) -> Switch | None:
     """Return a device's switch, None where its driver has none. Raises SourceError."""
-    if read_names(host, folder(address)) is None:
+    up = is_up(host, address)
+    if up is None:
         return None
-    state = _attribute(host, address, STATE)
-    if state not in _STATES:
-        reason = "is not there" if state is None else f"{shown(state)} is neither up nor down"
-        raise SourceError(f"{folder(address)}/{STATE}", reason)
     services = _attribute(host, address, SERVICES)
     if services is not None and services_in(services) is None:
         raise SourceError(f"{folder(address)}/{SERVICES}", f"{shown(services)} has an unknown service")
@@ -74,12 +76,23 @@ def read(host: Host, address: str) -> Switch | None:
     if pairs is not None and _NUMBER.fullmatch(pairs) is None:
         raise SourceError(f"{folder(address)}/num_rps", f"{shown(pairs)} is no number")
     return Switch(
-        up=state == "up",
+        up=up,
         services=services,
         auto_reset=_flag(host, address, RESET),
         pm_idle=_flag(host, address, POWER),
         ring_pairs=None if pairs is None else int(pairs),
     )
+
+
+def is_up(host: Host, address: str) -> bool | None:
+    """Return whether a device's switch says that it is up, None where its driver has none. Raises SourceError."""
+    if not host.exists(folder(address)):
+        return None
+    state = _attribute(host, address, STATE)
+    if state not in _STATES:
+        reason = "is not there" if state is None else f"{shown(state)} is neither up nor down"
+        raise SourceError(f"{folder(address)}/{STATE}", reason)
+    return state == "up"
 
 
 def no_switch(address: str) -> str:
@@ -97,12 +110,17 @@ def spellings(services: Services) -> tuple[str, ...]:
     return tuple(";".join(words) for words in permutations(ordered))
 
 
-def refusal(services: Services) -> str | None:
-    """Return why no kernel takes these services together, None where one may: that is found out by writing them."""
+def refusal(services: Services, device: DeviceId) -> str | None:
+    """Return why no kernel takes these services on a device, None where one may: that is found out by writing them."""
     if not services:
         return "a device without a service is of no use: name at least one"
     if _ALONE in services and len(services) > 1:
         return f"'{bits_text(services)}': dcc is a service that does not go with another one"
+    most = _MOST_LATEST if device.type == _LATEST_TYPE else _MOST
+    if len(services) > most:
+        return f"'{bits_text(services)}': it takes {most} at the same time at most"
+    if "decomp" in services and device.type != _LATEST_TYPE:
+        return "decomp is a service of 6xxx devices only"
     return None
 
 

@@ -36,7 +36,7 @@ _PREFIX: Final = re.compile(
 )
 _LEVEL_WORDS: Final = {"emerg": 0, "alert": 1, "crit": 2, "err": 3}
 _TYPES: Final = "|".join(sorted({re.escape(entry.type) for entry in DEVICE_IDS}, key=len, reverse=True))
-_ADDRESS_PATTERN: Final = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]"
+_ADDRESS_PATTERN: Final = r"(?:[0-9a-f]{4}|[1-9a-f][0-9a-f]{4,7}):[0-9a-f]{2}:[01][0-9a-f]\.[0-7]"
 _ADDRESS: Final = re.compile(rf"(?<![0-9a-f:.]){_ADDRESS_PATTERN}(?![0-9a-f])")
 _DRIVER_LINE: Final = re.compile(rf"(?:{_TYPES}) (?P<address>{_ADDRESS_PATTERN}): ")
 _OTHER_LINES: Final = re.compile(

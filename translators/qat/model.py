@@ -50,8 +50,8 @@ class DeviceConfig:
         return device_path(self.address)
 
     @property
-    def in_file(self) -> bool:
-        """Whether anything of it goes into the device's configuration file."""
+    def has_settings(self) -> bool:
+        """Whether it has settings that the driver is to have: services or sections."""
         return self.services is not None or bool(self.sections)
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from translators.base import Fault, Reading
 from translators.qat import in_use
-from translators.qat.device_state import TYPES, Source, device_entry, machine_state
+from translators.qat.device_source import Source, machine_state, overseen
+from translators.qat.device_state import TYPES, device_entry
 from translators.qat.devices import Inventory, inventory
 from translators.qat.ids import DEVICE_IDS, INTEL
 from translators.qat.model import PATH, device_path
@@ -46,7 +47,7 @@ def read(
     look = _Look(host, Observer(host), config, supervision, in_use_of)
     every = wanted.wants("active") or (in_use_of is not None and wanted.wants("enabled"))
     found = _found(host, wanted, faults, every=every)
-    active = _active(look.observer, found.devices) if every and found is not None else None
+    active = _active(look, found.devices) if every and found is not None else None
     tree: Tree = {}
     if found is not None and (entries := _entries(look, wanted, found, faults)):
         tree["device"] = [entries[address] for address in sorted(entries)]
@@ -81,7 +82,8 @@ def _entries(look: _Look, wanted: Selection, found: Inventory, faults: list[Faul
     entries: dict[str, Tree] = {}
     for device in found.devices:
         if (selection := wanted.entry("device", {"address": device.address})) is not None:
-            source = Source(look.host, look.observer, device, look.config)
+            heart_failed = look.supervision.pulse.failed(device.address)
+            source = Source(look.host, look.observer, device, look.config, look.supervision.measures, heart_failed)
             entry = device_entry(source, selection, faults) | _heartbeat(look.supervision, device.address, selection)
             entries[device.address] = entry | _in_use(look, source, faults)
     known = {device.address for device in found.devices} | {address for address, _ in found.broken}
@@ -114,13 +116,17 @@ def _absent(address: str, selection: Selection) -> Tree:
 
 def _heartbeat(supervision: Supervision, address: str, selection: Selection) -> Tree:
     """Return the heartbeat as it was last read: no client makes it be read more often."""
-    beat = supervision.heartbeats.get(address)
+    beat = supervision.pulse.beats.get(address)
     return {"heartbeat": beat} if beat and selection.wants("heartbeat") else {}
 
 
-def _active(observer: Observer, devices: Sequence[Device]) -> bool | None:
+def _active(look: _Look, devices: Sequence[Device]) -> bool | None:
     """Return whether a device is up; None where none is known to be and the state of one can't be told."""
-    statuses = {machine_state(observer, device).status for device in devices}
+    pulse = look.supervision.pulse
+    statuses = {
+        overseen(machine_state(look.observer, device), heart_failed=pulse.failed(device.address)).status
+        for device in devices
+    }
     if "up" in statuses:
         return True
     return None if "unknown" in statuses else False

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from translators.base import TranslatorError
 from translators.qat import conf
+from translators.qat.backend import UNSUPPORTED
 from translators.qat.conf import Setting, quoted
 from translators.qat.services import bits_text, combinations, services_in, words_for
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 GENERAL: Final = "GENERAL"
 SERVICES_KEY: Final = "ServicesEnabled"
-UNSUPPORTED: Final = "unsupported-services"
 # More than any device has rings for: 128 banks on the largest, two instances each.
 MAX_INSTANCES: Final = 256
 

@@ -2,6 +2,7 @@
 
 Evidence, in this order:
 
+- The switch of the kernel's driver (``qat/state``, generation 4 and later) says it.
 - ``fw_counters`` of a physical function can be read: up. The kernel's driver removes the file when the device goes
   down (adf_dbgfs.c), the out-of-tree one answers EFAULT (adf_fw_counters.c).
 - Drivers without that file, and virtual functions: the device has interrupts. The driver takes them when it starts
@@ -17,7 +18,9 @@ import errno
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from translators.qat import intree
 from translators.qat.devices import split_target
+from translators.qat.ids import LATER_TYPES
 from translators.qat.interrupts import PROC_INTERRUPTS, read_vectors
 from translators.sources import SourceError, read_attribute, read_names
 
@@ -47,6 +50,7 @@ class Observer:
         self._host = host
         self._vectors: list[tuple[Vector, ...] | SourceError | None] = []
         self._folders: dict[str, str | None] = {}
+        self._switches: dict[str, bool | SourceError | None] = {}
         self._files: dict[tuple[str, str], bytes | OSError] = {}
 
     def vectors(self) -> tuple[Vector, ...] | None:
@@ -87,8 +91,27 @@ class Observer:
             raise found
         return found
 
+    def switch(self, target: str) -> bool | None:
+        """Return whether a device's switch is up, None where its driver has no switch. Raises SourceError."""
+        kind, address = split_target(target)
+        if target not in self._switches:
+            try:
+                self._switches[target] = intree.is_up(self._host, address) if kind in LATER_TYPES else None
+            except SourceError as error:
+                self._switches[target] = error
+        found = self._switches[target]
+        if isinstance(found, SourceError):
+            raise found
+        return found
+
     def state(self, target: str) -> State:
         """Return whether a device is ``up``, ``down``, ``failed`` or in an ``unknown`` state."""
+        try:
+            switch = self.switch(target)
+        except SourceError as error:
+            return State("unknown", f"the device's state can't be told: {error}")
+        if switch is not None:
+            return State("up") if switch else State("down", "the device is stopped")
         if split_target(target)[0].endswith("vf"):
             return self._by_interrupts(target)
         try:
