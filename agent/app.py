@@ -37,7 +37,7 @@ from agent.streams.last_run import offered
 from agent.subscriptions import Parts, Subscriptions
 from agent.xpath import XPath
 from translators.base import Listener
-from translators.host import RealHost, wait_for_programs
+from translators.real_host import RealHost, wait_for_programs
 from translators.registry import TranslatorSettings, translators
 
 if TYPE_CHECKING:

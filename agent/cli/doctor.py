@@ -72,7 +72,7 @@ def _run(options: argparse.Namespace) -> int:
     from translators.doctor.examination import CHECKS, examine
     from translators.doctor.finding import PROBLEM
     from translators.doctor.look import Look
-    from translators.host import RealHost
+    from translators.real_host import RealHost
 
     if not options.sysroot.is_dir():
         options.parser.error(f"--sysroot {options.sysroot}: no such directory")

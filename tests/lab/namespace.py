@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, ClassVar, Self
 
-from translators.host import Completed, RealHost
+from translators.host import Completed
+from translators.real_host import RealHost
 from translators.systemd import BUS, Manager, Systemd
 
 DEADLINE = 20.0

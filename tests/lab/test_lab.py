@@ -13,8 +13,8 @@ from tests.lab.gateway import Actions
 from tests.lab.machine import PREFIX, Machine, hierarchies
 from tests.lab.namespace import until
 from tests.lab.site import Site
-from translators.host import RealHost
 from translators.ipsec.vici import SOCKET
+from translators.real_host import RealHost
 from translators.vici import ViciError
 
 KINDS = ("net", "mnt", "pid")

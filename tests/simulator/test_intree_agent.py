@@ -11,11 +11,11 @@ import simulator
 from simulator import faults
 from translators.apply import apply, unwind
 from translators.base import Plan, StepError
-from translators.host import RealHost
 from translators.qat import counters, heartbeat, intree, ras, telemetry
 from translators.qat.devices import inventory
 from translators.qat.drivers import IN_TREE, loaded_kind, module_is_missing
 from translators.qat.intree_steps import BringDown, BringUp, SetAttribute
+from translators.real_host import RealHost
 
 if TYPE_CHECKING:
     from collections.abc import Callable

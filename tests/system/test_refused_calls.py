@@ -28,7 +28,8 @@ from agent.tree import Node
 from simulator.machine import hardware, programs, terminal
 from tests.system.client import device, enabled
 from tests.system.gateway import Gateway
-from translators.host import Completed, RealHost
+from translators.host import Completed
+from translators.real_host import RealHost
 from translators.record import RefusingHost
 from translators.registry import TranslatorSettings, translators
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from translators import host as door
-from translators.host import Host, ProgramTimeoutError, RealHost, wait_for_programs, wait_until
+from translators import real_host as door
+from translators.host import Host, ProgramTimeoutError, wait_until
+from translators.real_host import RealHost, wait_for_programs
 
 
 def script(root: Path, name: str, text: str, *, mode: int = 0o755) -> str:

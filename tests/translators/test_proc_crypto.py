@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translators.crypto.proc_crypto import LIMIT, PROC_CRYPTO, Algorithm, Table, parse, read
-from translators.host import RealHost
+from translators.real_host import RealHost
 from translators.record import RecordedHost
 from translators.sources import SourceError
 

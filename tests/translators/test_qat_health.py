@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import simulator
-from translators.host import RealHost
 from translators.qat.health import Supervision
 from translators.qat.model import parse
+from translators.real_host import RealHost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from translators.host import RealHost
+from translators.real_host import RealHost
 from translators.record import RecordedHost, RefusingHost
 from translators.systemd import BUS, Manager, SystemdError
 from translators.vici import ViciError

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from vici.protocol import Message, Packet
 
-from translators.host import RealHost
+from translators.real_host import RealHost
 from translators.vici import (
     ViciAbsentError,
     ViciBrokenError,
