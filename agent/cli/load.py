@@ -57,4 +57,4 @@ def _read(path: Path) -> list[Element]:
         root = etree.fromstring(path.read_bytes(), parser)
     except etree.XMLSyntaxError as error:
         raise CommandError(f"{path}: no XML: {error.msg}: correct the file") from error
-    return list(root) if root.tag == f"{{{NETCONF}}}config" else [root]
+    return list(root) if root.tag in {f"{{{NETCONF}}}config", "config"} else [root]

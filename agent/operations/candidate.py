@@ -50,6 +50,7 @@ async def commit(request: Request) -> bytes:
     stores = request.services.datastores
     stores.check_access("running", request.session)
     stores.check_access("candidate", request.session)
+    before = stores.running
 
     def wanted() -> Node:
         request.access.check_write(stores.running, stores.candidate)
@@ -59,7 +60,8 @@ async def commit(request: Request) -> bytes:
         await confirmed.begin(wanted, request.session, persist_id, timeout=timeout, persist=persist)
     else:
         await confirmed.confirm(wanted, request.session, persist_id)
-    log.info("running was changed by %s (session %d)", request.session.peer.username, request.session.id)
+    if stores.running is not before:
+        log.info("running was changed by %s (session %d)", request.session.peer.username, request.session.id)
     return OK
 
 

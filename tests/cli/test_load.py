@@ -113,9 +113,10 @@ def test_a_file_that_is_no_xml_is_one_line(gate: Guarded, tmp_path: Path) -> Non
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_one_element_of_a_model_is_a_file_to_load_too(gate: Guarded, tmp_path: Path) -> None:
+@pytest.mark.parametrize("around", ["{}", "<config>{}</config>"])
+def test_one_element_of_a_model_is_a_file_to_load_too(gate: Guarded, tmp_path: Path, around: str) -> None:
     file = tmp_path / "a.xml"
-    file.write_text('<top xmlns="urn:example:t"><name>from a file</name></top>')
+    file.write_text(around.format('<top xmlns="urn:example:t"><name>from a file</name></top>'))
     assert command(gate, "load", str(file)).returncode == 0
     assert "from a file" in gate.root.config()
     gate.root.ok("<discard-changes/>")
