@@ -103,7 +103,11 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         ("serve --user x", "--user and --password-file belong together: give both or neither"),
         ("serve --password-file x", "--user and --password-file belong together: give both or neither"),
         ("demo --no-device --device c6xx", "--no-device and --device exclude each other"),
-        ("relay x", "unrecognized arguments: x"),
+        ("relay x", "unrecognized arguments: x; see accel-agent relay --help"),
+        (
+            "plan --sorce running",
+            "unrecognized arguments: --sorce running, did you mean --source?; see accel-agent plan",
+        ),
         ("relay --unix-socket", "argument --unix-socket: expected one argument"),
     ],
 )
