@@ -193,7 +193,8 @@ def _services(
     stored = store.load_startup(model) if with_startup else store.load(model)
     if stored is None:
         stored = _first(options, model, store.save_startup if with_startup else store.save)
-    datastores = Datastores(model, stored, startup=stored if with_startup else None)
+    startup = stored if with_startup else None
+    datastores = Datastores(model, stored, startup=startup, managed=[translator.path for translator in managed])
     sessions = Sessions(
         limit=settings.limits.sessions, limit_per_user=settings.limits.sessions_per_user, started=_now()
     )

@@ -82,7 +82,7 @@ class CommitEngine:
         validate and commit demand (RFC 7950 8.3.3).
         """
         try:
-            self._datastores.effective(root)
+            self._datastores.managed(root)
         except NetconfError as error:
             if complete or not all(is_incomplete(one) for one in (error, *error.others)):
                 raise
@@ -170,12 +170,12 @@ class CommitEngine:
 
     def look_interval(self) -> float:
         """Return the seconds from one look to the next."""
-        running = self._datastores.effective(self._datastores.running)
+        running = self._datastores.managed(self._datastores.running)
         return min((s.interval(subtree(running, s.path)) for s in self._supervisors), default=_NO_LOOKS)
 
     def _look(self) -> None:
         owed = self._machine.settle()
-        running = self._datastores.effective(self._datastores.running)
+        running = self._datastores.managed(self._datastores.running)
         for supervisor in self._supervisors:
             attention = supervisor.look(self._host, subtree(running, supervisor.path))
             self._note(*attention.events)
@@ -218,7 +218,7 @@ class CommitEngine:
     def _act(self, actor: Actor, invocation: Invocation) -> None:
         self._settle()
         root = self._datastores.running
-        running = self._datastores.effective(root)
+        running = self._datastores.managed(root)
         prepared = prepare_action(self._translators, actor, invocation, running, self._host)
         self._change(prepared, root, invocation.name)
 
@@ -268,7 +268,7 @@ class CommitEngine:
 
     def _note_state(self, root: Node, cause: str) -> None:
         reporters = [t for t in self._translators if isinstance(t, ChangeReporter)]
-        running = self._datastores.effective(root) if reporters else {}
+        running = self._datastores.managed(root) if reporters else {}
         for reporter in reporters:
             self._note(*reporter.changed(self._host, subtree(running, reporter.path), cause))
 
@@ -322,8 +322,8 @@ class CommitEngine:
         if self._machine.settle():
             return
         try:
-            after = self._datastores.effective(self._datastores.running)
-            old = None if before is None else self._datastores.effective(before)
+            after = self._datastores.managed(self._datastores.running)
+            old = None if before is None else self._datastores.managed(before)
             self._note_state(self._datastores.running, "start-up")
             prepared = prepare(self._translators, self._translators, old, after, self._host)
             began = self._host.monotonic()
@@ -350,8 +350,8 @@ class CommitEngine:
         return with_tunnels(self._prepare(root), self._translators, self._host, ends)
 
     def _prepare(self, root: Node) -> Prepared:
-        after = self._datastores.effective(root)
-        before = self._datastores.effective(self._datastores.running)
+        after = self._datastores.managed(root)
+        before = self._datastores.managed(self._datastores.running)
         return prepare(self._translators, self._wanted(root), before, after, self._host)
 
 

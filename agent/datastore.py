@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent import errors
 from agent.partial import PartialLocks
+from agent.recheck import Recheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -26,11 +27,25 @@ class Lock:
     since: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class _Valid:
+    """A tree that was found valid, and its data with defaults: what is managed, and all where it was asked for."""
+
+    root: Node
+    managed: dict[str, Any]
+    whole: dict[str, Any] | None = None
+
+
 class Datastores:
     """Two trees and who holds them. A tree is replaced whole, so holding one is holding a snapshot."""
 
-    def __init__(self, model: Model, running: Node, *, startup: Node | None = None) -> None:
-        """``startup`` is that datastore's tree where there is one."""
+    def __init__(
+        self, model: Model, running: Node, *, startup: Node | None = None, managed: Collection[str] | None = None
+    ) -> None:
+        """``startup`` is that datastore's tree where there is one.
+
+        ``managed`` are the paths of the subtrees that are carried out on the machine; None for all there are.
+        """
         self.names = ("running", "candidate") if startup is None else ("running", "candidate", "startup")
         self.startup = startup
         self.running = running
@@ -39,7 +54,11 @@ class Datastores:
         self.partial = PartialLocks()
         self.on_moved: list[Callable[[], None]] = []
         self._model = model
-        self._valid: list[tuple[Node, dict[str, Any]]] = []
+        self._managed = None if managed is None else {path.split("/")[1] for path in managed}
+        tops = model.root.children.values()
+        whole = [top for top in tops if self._managed is None or top.qualified in self._managed]
+        self._recheck = Recheck(model.root, whole)
+        self._valid: list[_Valid] = []
 
     def get(self, name: str) -> Node:
         """Return a datastore's tree."""
@@ -47,19 +66,37 @@ class Datastores:
             return self.startup
         return self.running if name == "running" else self.candidate
 
-    def effective(self, root: Node) -> dict[str, Any]:
-        """Return a tree as RFC 7951 data with defaults. Raises NetconfError where it is not valid YANG data.
+    def managed(self, root: Node) -> dict[str, Any]:
+        """Return what is carried out on the machine, as RFC 7951 data with defaults.
 
-        The answer is kept while the tree is a datastore's, or the last one that was asked for: what was validated by
-        edit-config is not validated again by commit, and what was discarded takes no memory.
+        Raises NetconfError where the tree is not valid YANG data. What it has in common with one that was found valid
+        is not looked at again, as far as the constraints of the model allow. The answer is kept while the tree is a
+        datastore's, or the last one that was asked for: what was validated by edit-config is not validated again by
+        commit, and what was discarded takes no memory.
         """
-        for known, data in self._valid:
-            if known is root:
-                return data
-        data = self._model.validator.validate(root.xml())
+        known = self._known(root)
+        if known is None:
+            part = self._recheck.part(self._valid[0].root, root) if self._valid else root
+            known = self._keep(_Valid(root, self._model.validator.validate(part.xml(), self._managed)))
+        return known.managed
+
+    def effective(self, root: Node) -> dict[str, Any]:
+        """Return a whole tree as RFC 7951 data with defaults. Raises NetconfError where it is not valid YANG data."""
+        known = self._known(root)
+        if known is None or known.whole is None:
+            whole = self._model.validator.validate(root.xml())
+            managed = whole if self._managed is None else {n: whole[n] for n in self._managed if n in whole}
+            known = self._keep(_Valid(root, managed if known is None else known.managed, whole))
+        return known.whole or {}
+
+    def _known(self, root: Node) -> _Valid | None:
+        return next((known for known in self._valid if known.root is root), None)
+
+    def _keep(self, valid: _Valid) -> _Valid:
         current = [self.get(name) for name in self.names]
-        self._valid = [(root, data), *(one for one in self._valid if any(one[0] is tree for tree in current))]
-        return data
+        others = (one for one in self._valid if one.root is not valid.root)
+        self._valid = [valid, *(one for one in others if any(one.root is tree for tree in current))]
+        return valid
 
     def moved(self, root: Node) -> None:
         """Take a committed tree as running; a candidate without changes of its own follows."""

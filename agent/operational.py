@@ -167,7 +167,7 @@ class Operational:
         for translator in self._translators:
             wanted = self._wanted(translator.path, filters)
             if wanted is not None and access.may_see(translator.path):
-                running = running or self._datastores.effective(self._datastores.running)
+                running = running or self._datastores.managed(self._datastores.running)
                 tasks.append((translator, self._reading(translator, wanted, running, in_use=in_use)))
         readings = await asyncio.gather(*(task for _translator, task in tasks))
         return [(translator, reading) for (translator, _task), reading in zip(tasks, readings, strict=True)]

@@ -63,7 +63,9 @@ class SchemaNode:
     ``is_entry``: there can be several instances below one parent. ``deny`` is the node's own NACM default-deny
     extension (RFC 8341 3.7). ``conditional``: a ``when`` decides whether the node can be there;
     ``has_conditional``: whether one below it can. ``default_cases`` are
-    the default case of each choice below the node.
+    the default case of each choice below the node. ``constraints`` are the XPath expressions of the node's must, when
+    and leafref, each with the node that it is evaluated at; ``bounded``: it has a least or greatest number of entries;
+    ``unique`` are the list's unique statements, each leaf as the nodes that lead to it.
     """
 
     name: str
@@ -84,6 +86,9 @@ class SchemaNode:
     conditional: bool = False
     has_conditional: bool = False
     default_cases: dict[str, str] = field(default_factory=dict)
+    constraints: tuple[tuple[str, SchemaNode], ...] = ()
+    bounded: bool = False
+    unique: tuple[tuple[tuple[SchemaNode, ...], ...], ...] = ()
     tag: str = field(init=False)
     qualified: str = field(init=False)
     is_leaf: bool = field(init=False)

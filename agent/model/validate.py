@@ -19,6 +19,7 @@ from agent.paths import without_last_keys
 from agent.settings import StartError
 
 _STRICT: Final = ly.ParseOptions.Strict | ly.ParseOptions.NoState
+_WHOLE: Final = ly.PrintFlags.WithDefaultsAll | ly.PrintFlags.Shrink
 _MANDATORY: Final = re.compile(r'Mandatory node "([^"]+)" instance')
 _MANDATORY_CHOICE: Final = re.compile(r'Mandatory choice "([^"]+)"')
 _UNIQUE: Final = re.compile(r'Unique data leaf\(s\) "([^"]+)" not satisfied in "(.+)" and "(.+)"\.', re.DOTALL)
@@ -70,18 +71,26 @@ class Validator:
             said = _text(faults[0], "message") if faults else str(error)
             raise StartError(f"{file}: {said}: correct the module") from error
 
-    def validate(self, config: bytes) -> dict[str, Any]:
+    def validate(self, config: bytes, names: Collection[str] | None = None) -> dict[str, Any]:
         """Check a whole configuration (RFC 7950 section 8) and return it as RFC 7951 data, defaults filled in.
 
+        Only the top-level nodes of these names, in module-name form, are returned; None for all of them.
         What anydata and anyxml nodes hold is left out, as libyang makes no JSON of everything that can be in there.
         Raises NetconfError, further ones in its ``others``.
         """
-        flags = ly.PrintFlags.WithSiblings | ly.PrintFlags.WithDefaultsAll | ly.PrintFlags.Shrink
         tree = self._parse(
             self._hollow(config), _STRICT, ly.ValidationOptions.NoState | ly.ValidationOptions.MultiError
         )
-        printed = tree.print(ly.DataFormat.JSON, flags) if tree is not None else None
-        return json.loads(printed) if printed else {}
+        if tree is None:
+            return {}
+        if names is None:
+            printed = tree.print(ly.DataFormat.JSON, _WHOLE | ly.PrintFlags.WithSiblings)
+            return json.loads(printed) if printed else {}
+        data: dict[str, Any] = {}
+        for node in tree.siblings():
+            if node.path.lstrip("/") in names and (printed := node.print(ly.DataFormat.JSON, _WHOLE)):
+                data |= json.loads(printed)
+        return data
 
     def possible(self, config: bytes, paths: Sequence[str]) -> set[str]:
         """Return which of these instances are still there once those with a false ``when`` are removed.

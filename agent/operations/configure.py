@@ -77,7 +77,7 @@ async def copy_config(request: Request) -> bytes:
         before = stores.get(target)
         after = _copied(request, found, before) if edits is None else _edited(request, before, edits, whole=True)
         if target == "startup":
-            stores.effective(after)  # the next agent starts with it (RFC 7950 8.3.3)
+            stores.managed(after)  # the next agent starts with it (RFC 7950 8.3.3)
         if await _put(request, target, before, after):
             return OK
 

@@ -68,13 +68,11 @@ def _one(old: Node | None, new: Node | None, path: str, most: int | None) -> Ite
 def _entries(
     schema: SchemaNode, old: Mapping[Key, Node], new: Mapping[Key, Node], path: str, most: int | None
 ) -> Iterator[tuple[str, str]]:
-    for key in old:
-        if key not in new:
-            yield instance_path(path, schema, key), "delete"
-    for key, entry in new.items():
-        mine = old.get(key)
-        if mine is not entry:
-            yield from _one(mine, entry, instance_path(path, schema, key), most)
+    gone = old.keys() - new.keys()
+    for key in [key for key in old if key in gone] if gone else ():
+        yield instance_path(path, schema, key), "delete"
+    for key in [key for key, entry in new.items() if old.get(key) is not entry]:
+        yield from _one(old.get(key), new[key], instance_path(path, schema, key), most)
 
 
 def _instances(parent: Node, schema: SchemaNode) -> Mapping[Key, Node]:

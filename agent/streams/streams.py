@@ -77,10 +77,7 @@ class Streams:
 
     def publish(self, data: Tree) -> None:
         """Log an event, RFC 7951 data from the top level down, and tell those who follow. Called in the event loop."""
-        event = Event(self.last + 1, self.now(), from_json(self._model.root, data))
-        text = as_text(data)
-        self._log.append(Entry(event.number, event.time, text))
-        self._events.put(event.number, event, len(text) + _EACH)
+        self._log.append(Entry(self.last + 1, self.now(), as_text(data)))
         for wake in tuple(self._wake):
             wake()
 
