@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from agent import errors
 from agent.partial import PartialLocks
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from agent.partial import PartialLock, Place
     from agent.session import Session
     from agent.tree import Node
+
+
+_SMALL: Final = 16 * 1024
+"""Bytes of XML that are validated sooner than it is found out which of them have to be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,8 @@ class Datastores:
         """
         known = self._known(root)
         if known is None:
-            part = self._recheck.part(self._valid[0].root, root) if self._valid else root
+            large = self._valid and len(root.xml()) > _SMALL
+            part = self._recheck.part(self._valid[0].root, root) if large else root
             known = self._keep(_Valid(root, self._model.validator.validate(part.xml(), self._managed)))
         return known.managed
 

@@ -28,8 +28,9 @@ class Health:
         """Call ``looked`` after each look."""
         self._engine = engine
         self._looked = looked
-        self._committed = asyncio.Event()
-        datastores.on_moved.append(self._committed.set)
+        self._waited = 0.0
+        self._changed = asyncio.Event()
+        datastores.on_moved.append(self._committed)
 
     async def run(self) -> None:
         """Look until cancelled."""
@@ -41,10 +42,16 @@ class Health:
                 log.error("the machine can't be looked at, as running is not valid: %s", error.message)  # noqa: TRY400
             self._looked()
             looked = loop.time()
-            while (left := self._interval() - (loop.time() - looked)) > 0:
-                self._committed.clear()
+            self._waited = self._interval()
+            while (left := self._waited - (loop.time() - looked)) > 0:
+                self._changed.clear()
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._committed.wait(), timeout=left)
+                    await asyncio.wait_for(self._changed.wait(), timeout=left)
+
+    def _committed(self) -> None:
+        if (interval := self._interval()) != self._waited:
+            self._waited = interval
+            self._changed.set()
 
     def _interval(self) -> float:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from agent.model.reach import separable
 from agent.tree import Children, Node
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from agent.model.schema import SchemaNode
     from agent.tree import Key
@@ -22,34 +23,32 @@ class Recheck:
 
     def __init__(self, root: SchemaNode, whole: Collection[SchemaNode] = ()) -> None:
         """``whole`` are the subtrees of which nothing is left out."""
-        self._separable = separable(root, whole)
-        self._holding: set[SchemaNode] = set()  # such lists, and the nodes above them
-        for entry in self._separable:
-            above: SchemaNode | None = entry
-            while above is not None:
-                self._holding.add(above)
-                above = above.parent
+        found = separable(root, whole)
+        self._referrers = {schema: [_down(referrer) for referrer in referrers] for schema, referrers in found.items()}
+        self._holding = {above for schema in found for above in _down(schema)}  # such lists, and the nodes above them
 
     def part(self, valid: Node, root: Node) -> Node:
         """Return a tree that is valid just as ``root`` is, with the same errors: without entries that ``valid`` has."""
-        left_out = {
-            schema
-            for schema, referrers in self._separable.items()
-            if not any(_is_there(root, _down(referrer)) for referrer in referrers)
-        }
-        return self._part(valid, root, left_out)
 
-    def _part(self, valid: Node | None, node: Node, left_out: set[SchemaNode]) -> Node:
-        if valid is None:
+        @cache
+        def separate(schema: SchemaNode) -> bool:
+            referrers = self._referrers.get(schema)
+            return referrers is not None and not any(_is_there(root, path) for path in referrers)
+
+        return self._part(valid, root, separate)
+
+    def _part(self, valid: Node | None, node: Node, separate: Callable[[SchemaNode], bool]) -> Node:
+        holding = node.children.keys() & self._holding
+        if valid is None or not holding:
             return node
         children: Children = dict(node.children)
-        for schema in node.children.keys() & self._holding:
+        for schema in holding:
             child, known = node.children[schema], valid.children.get(schema)
             if isinstance(child, Node):
-                children[schema] = self._part(known if isinstance(known, Node) else None, child, left_out)
+                children[schema] = self._part(known if isinstance(known, Node) else None, child, separate)
             elif isinstance(known, dict):
-                taken = _changed(schema, known, child) if schema in left_out else child
-                children[schema] = {key: self._part(known.get(key), entry, left_out) for key, entry in taken.items()}
+                taken = _changed(schema, known, child) if separate(schema) else child
+                children[schema] = {key: self._part(known.get(key), entry, separate) for key, entry in taken.items()}
         return node.with_children(children)
 
 

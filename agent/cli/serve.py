@@ -82,6 +82,9 @@ def add_listen(parser: argparse.ArgumentParser) -> None:
 def serve(options: app.Options, ready: Callable[[app.Agent], None]) -> None:
     """Run an agent until SIGINT or SIGTERM; ``ready`` is called once it accepts sessions. Raises StartError."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # No line says from where in the code, or in which process, thread or task it was written: that is not looked up.
+    logging._srcfile = None  # noqa: SLF001 - as Python's logging HOWTO says, "Optimization"
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     asyncio.run(_until_signal(options, ready))
 
 
