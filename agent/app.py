@@ -39,6 +39,7 @@ from agent.xpath import XPath
 from translators.base import Listener
 from translators.real_host import RealHost, wait_for_programs
 from translators.registry import TranslatorSettings, translators
+from translators.vyos import Api
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -126,13 +127,16 @@ async def start(options: Options) -> Agent:
     committer = ThreadPoolExecutor(1, thread_name_prefix="commit")
     agent = Agent(store, (readers, committer))
     try:
-        host = RealHost(options.sysroot, program_lock=store.program_lock)
+        host = RealHost(options.sysroot, program_lock=store.program_lock, vyos=_vyos(settings))
         managed = translators(
             TranslatorSettings(
                 qat_driver=settings.qat.driver,
                 kernel_log=settings.qat.kernel_log,
                 ipsec_control=str(settings.ipsec.control),
                 vici=settings.ipsec.vici,
+                vyos=settings.vyos.url is not None,
+                vyos_timeout=settings.vyos.timeout,
+                vyos_save=settings.vyos.save,
             ),
             store,
         )
@@ -155,6 +159,15 @@ async def start(options: Options) -> Agent:
     gc.collect()
     gc.freeze()
     return agent
+
+
+def _vyos(settings: Settings) -> Api | None:
+    """Return where VyOS is asked, None where the settings name no VyOS."""
+    found = settings.vyos
+    if found.url is None:
+        return None
+    ca_file = None if found.ca_file is None else str(found.ca_file)
+    return Api(found.url, str(found.key_file), ca_file, found.fingerprint)
 
 
 def _supervision_ended(task: asyncio.Task[None]) -> None:

@@ -22,6 +22,7 @@ from translators.base import (
     RefreshAsker,
     RefreshReporter,
     ServiceOwner,
+    StepError,
     Supervisor,
     TranslatorError,
 )
@@ -183,6 +184,8 @@ class CommitEngine:
                 done = not owed and self._refresh(attention.refresh)
                 if isinstance(supervisor, RefreshAsker):
                     supervisor.asked(done=done)
+            if attention.bring:
+                self._bring(None)
 
     def _refresh(self, disturbance: Disturbance) -> bool:
         """Have a service refreshed outside of a commit, and return whether it was; what fails is logged."""
@@ -298,7 +301,8 @@ class CommitEngine:
 
     def _explained(self, prepared: Prepared, failure: ChangeFailedError) -> NetconfError:
         """Return the error that says what failed, and the state that the machine is in now."""
-        said, path = _told(failure, prepared), _owner(failure, prepared)
+        said = _told(failure, prepared)
+        path, app_tag = _blamed(failure, prepared)
         state = "; ".join(dict.fromkeys(planned.step.observe(self._host) for planned in prepared.steps))
         now = f". The machine now: {state}" if state else ""
         if failure.failures:
@@ -307,7 +311,7 @@ class CommitEngine:
             return errors.rollback_failed(text, path=path)
         text = f"{said}. What was done before is undone, running is unchanged{now}"
         log.warning("commit: %s", text)
-        return errors.operation_failed(text, path=path)
+        return errors.operation_failed(text, path=path, app_tag=app_tag)
 
     def _boot(self, restored: Node | None) -> None:
         self._machine.recover()
@@ -372,9 +376,13 @@ def _told(failure: ChangeFailedError, prepared: Prepared | None = None) -> str:
     return f"{said}{undoing}"
 
 
-def _owner(failure: ChangeFailedError, prepared: Prepared) -> str | None:
-    step = failure.cause.step if isinstance(failure.cause, PlanFailedError) else None
-    return next((planned.owner for planned in prepared.steps if planned.step is step), None)
+def _blamed(failure: ChangeFailedError, prepared: Prepared) -> tuple[str | None, str | None]:
+    """Return the path and the error-app-tag of what failed: what the step says, or else whose it is."""
+    if not isinstance(failure.cause, PlanFailedError):
+        return None, None
+    step, cause = failure.cause.step, failure.cause.cause
+    owner = next((planned.owner for planned in prepared.steps if planned.step is step), None)
+    return (cause.path or owner, cause.app_tag) if isinstance(cause, StepError) else (owner, None)
 
 
 def _dig(root: Node, path: str) -> Node | None:

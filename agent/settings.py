@@ -19,13 +19,15 @@ from agent.settings_values import (
     only,
     parse_absolute,
     parse_address,
+    parse_api,
     parse_control,
     parse_flag,
     parse_mode,
     parse_name,
+    parse_optional_path,
     parse_path,
+    parse_sha256,
     parse_size,
-    parse_socket,
     parse_user_pattern,
     within,
 )
@@ -48,6 +50,7 @@ __all__ = [
     "SettingsError",
     "Ssh",
     "StartError",
+    "Vyos",
     "load",
     "parse_address",
 ]
@@ -124,7 +127,7 @@ class Datastore:
 class Qat:
     """Which driver the QAT devices are managed by (``auto``: by evidence), and the kernel's log that is followed."""
 
-    driver: Literal["auto", "out-of-tree", "in-tree"] = "auto"
+    driver: Literal["auto", "out-of-tree", "in-tree", "vyos"] = "auto"
     kernel_log: str = "/dev/kmsg"
 
 
@@ -134,6 +137,22 @@ class Ipsec:
 
     control: Control = AUTO
     vici: str = "/run/charon.vici"
+
+
+@dataclass(frozen=True, slots=True)
+class Vyos:
+    """The HTTP API of the VyOS that owns the machine's configuration; no ``url``: there is none.
+
+    ``key_file`` holds its key; the certificate is checked by its ``fingerprint`` (SHA-256, 64 hex digits) or by the
+    authorities in ``ca_file``. ``timeout`` is seconds for a commit, ``save`` whether VyOS saves after each.
+    """
+
+    url: str | None = None
+    key_file: Path = Path("/etc/accel-agent/vyos.key")
+    fingerprint: str | None = None
+    ca_file: Path | None = None
+    timeout: int = 120
+    save: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +174,7 @@ class Settings:
     notifications: Notifications = Notifications()
     qat: Qat = Qat()
     ipsec: Ipsec = Ipsec()
+    vyos: Vyos = Vyos()
 
 
 _SECTIONS: Final[Mapping[str, tuple[Callable[..., Any], Mapping[str, Callable[[object], Any]]]]] = {
@@ -162,7 +182,7 @@ _SECTIONS: Final[Mapping[str, tuple[Callable[..., Any], Mapping[str, Callable[[o
         Listen,
         {
             "ssh": list_of(parse_address),
-            "unix": parse_socket,
+            "unix": parse_optional_path,
             "unix-mode": parse_mode,
             "unix-group": parse_name,
             "tls": only((), instead_of="NETCONF over TLS"),
@@ -196,10 +216,21 @@ _SECTIONS: Final[Mapping[str, tuple[Callable[..., Any], Mapping[str, Callable[[o
         Notifications,
         {"log-entries": within(4, 1_000_000), "log-size": within(4096, 1024 * MIB, parse=parse_size)},
     ),
-    "qat": (Qat, {"driver": one_of("auto", "out-of-tree", "in-tree"), "kernel-log": parse_absolute}),
+    "qat": (Qat, {"driver": one_of("auto", "out-of-tree", "in-tree", "vyos"), "kernel-log": parse_absolute}),
     "ipsec": (
         Ipsec,
         {"control": parse_control, "vici": parse_absolute},
+    ),
+    "vyos": (
+        Vyos,
+        {
+            "url": parse_api,
+            "key-file": parse_path,
+            "fingerprint": parse_sha256,
+            "ca-file": parse_optional_path,
+            "timeout": within(1, 600),
+            "save": parse_flag,
+        },
     ),
 }
 """Each section's class, and the parser of each key; the field has the key's name with ``_`` for ``-``."""
@@ -228,7 +259,18 @@ def load(path: Path | None) -> Settings:
             except ValueError as exc:
                 raise refuse((name, key), str(exc)) from None
         sections[name] = make(**values)
-    return Settings(**sections)
+    settings = Settings(**sections)
+    _agree(settings, refuse)
+    return settings
+
+
+def _agree(settings: Settings, refuse: _Refusal) -> None:
+    """Raise SettingsError for keys that can't be followed together."""
+    vyos = settings.vyos
+    if settings.qat.driver == "vyos" and vyos.url is None:
+        raise refuse(("qat", "driver"), "vyos needs [vyos] url, where VyOS's HTTP API is")
+    if vyos.fingerprint is not None and vyos.ca_file is not None:
+        raise refuse(("vyos", "ca-file"), "the certificate is checked by its fingerprint already: take one of them out")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ _UNITS: Final = {"": 1, "B": 1, "KiB": 1024, "MiB": MIB, "GiB": 1024 * MIB}
 _ADDRESS: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+(?:%\w+)?)\]|([^\s:\[\]]+)):([0-9]{1,5})", re.ASCII)
 _SIZE: Final = re.compile(r"([0-9]{1,15}) ?([A-Za-z]*)", re.ASCII)
 # systemd.unit(5): the characters of a unit's name, and its length.
+_API: Final = re.compile(r"https://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?/?", re.ASCII)
+_SHA256: Final = re.compile(r"(?:[0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}", re.ASCII)
 _SERVICE: Final = re.compile(r"[A-Za-z0-9:_.\\@-]{1,247}\.service", re.ASCII)
 
 _OWNER: Final = 0o600
@@ -92,7 +94,7 @@ def parse_absolute(value: object) -> str:
     return value
 
 
-def parse_socket(value: object) -> Path | None:
+def parse_optional_path(value: object) -> Path | None:
     """Return an absolute path, or None for an empty text."""
     return None if value == "" else parse_path(value)
 
@@ -126,6 +128,27 @@ def parse_control(value: object) -> Control:
     if value == "starter":
         return Control("starter")
     raise ValueError(f"must be auto, starter, systemd:UNIT or program:PATH, not {value!r}")
+
+
+def parse_api(value: object) -> str | None:
+    """Return the URL of an HTTPS server without a path, or None for an empty text."""
+    if value == "":
+        return None
+    match = _API.fullmatch(value) if isinstance(value, str) else None
+    if match is None or not isinstance(value, str):
+        raise ValueError(f"must be https://HOST or https://HOST:PORT, not {value!r}")
+    if not 0 < int(match[1] or 1) <= LARGEST_PORT:
+        raise ValueError(f"has no port {match[1]}: ports go from 1 to {LARGEST_PORT}")
+    return value.rstrip("/")
+
+
+def parse_sha256(value: object) -> str | None:
+    """Return the 64 hex digits of a SHA-256 digest, in which colons may be, or None for an empty text."""
+    if value == "":
+        return None
+    if not isinstance(value, str) or not _SHA256.fullmatch(value):
+        raise ValueError(f"must be a SHA-256 digest: 32 pairs of hex digits with or without colons, not {value!r}")
+    return value.replace(":", "").lower()
 
 
 def list_of(parse: Callable[[object], T], *, at_least: int = 0) -> Callable[[object], tuple[T, ...]]:

@@ -65,7 +65,7 @@ DOCUMENT = json.loads("""
       "discontinuity-time": "2026-03-04T05:06:07+00:00"},
     "heartbeat": {"status": "healthy", "sent": "81", "failed": "0"},
     "interrupt": [{"irq": 77, "name": "qat10-bundle3", "total": "9", "cpu": [{"id": 255, "count": "9"}]}]}],
-  "configured": true, "active": true, "fallback-active": false,
+  "configured": true, "system-configured": true, "active": true, "fallback-active": false,
   "supported-device": [{"vendor-id": "8086", "device-id": "19e3",
     "family": "hardware-acceleration-types:c3xxx", "virtual-function": true}]},
 "cpu": {"model": "Example CPU at 2.00GHz", "vendor": "GenuineIntel", "architecture": "x86_64",
@@ -155,6 +155,7 @@ VALID = [
         "<device-error {}><kind>ring-overflow</kind><severity>major</severity><advice>wait</advice></device-error>",
     ),
     ("notif", "<acceleration-change {}><active>false</active><cause>failure</cause></acceleration-change>"),
+    ("notif", "<acceleration-change {}><cause>drift</cause><reason>VyOS has it</reason></acceleration-change>"),
     ("notif", "<ipsec-tunnel-change {}><connection>a</connection><change>rekeyed</change></ipsec-tunnel-change>"),
     ("notif", "<ipsec-refresh {}><method>rekey</method><outcome>partial</outcome></ipsec-refresh>"),
 ]

@@ -37,13 +37,18 @@ class StepError(Exception):
     """A step was carried out and the machine is not in the state that it should be in.
 
     ``command`` is the program line that was run, if one was; ``output`` what it printed (both streams, bounded).
+    ``path`` and ``app_tag`` are as in TranslatorError, None where nothing nearer than the subtree is to blame.
     """
 
-    def __init__(self, message: str, *, command: str = "", output: str = "") -> None:
+    def __init__(
+        self, message: str, *, command: str = "", output: str = "", path: str | None = None, app_tag: str | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.command = command
         self.output = output
+        self.path = path
+        self.app_tag = app_tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +67,14 @@ class Disturbance:
     """That a step disturbs a service which another translator owns.
 
     ``method`` is how the user wants the service refreshed (``restart``, ``rekey`` or ``none``); ``enabling`` is
-    whether the step brings acceleration on rather than off.
+    whether the step brings acceleration on rather than off. With ``by_itself`` the step restarts the service itself,
+    whatever ``method`` says, and its owner can only look on.
     """
 
     service: str
     method: str
     enabling: bool
+    by_itself: bool = False
 
 
 class Step(Protocol):
@@ -310,10 +317,14 @@ class RefreshReporter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """What a look at the machine found, and the service that it wants to have refreshed."""
+    """What a look at the machine found, and the service that it wants to have refreshed.
+
+    ``bring``: at start-up nothing could be asked that can be now, so that running is to be brought to the machine.
+    """
 
     events: tuple[Event, ...] = ()
     refresh: Disturbance | None = None
+    bring: bool = False
 
 
 @runtime_checkable

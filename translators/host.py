@@ -118,6 +118,12 @@ class Host(Protocol):
     def systemd(self) -> Systemd | None:
         """Return the machine's service manager, None where there is none to talk to."""
 
+    def vyos(self, endpoint: str, message: Mapping[str, Any], *, timeout: float) -> Any:  # noqa: ANN401 - JSON
+        """Ask the HTTP API of VyOS that the settings name; return the data of its answer (JSON).
+
+        Raises VyosError, also where the settings name none.
+        """
+
     def now(self) -> datetime:
         """Return the time of day, in UTC, with its zone."""
 

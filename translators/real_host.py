@@ -22,6 +22,8 @@ from typing import IO, TYPE_CHECKING, Any
 from translators.host import POLL_INTERVAL, READ_LIMIT, Completed, Piece, ProgramTimeoutError
 from translators.systemd import BUS, Manager
 from translators.vici import ask, listen
+from translators.vyos import Api, VyosUnreachableError
+from translators.vyos import ask as ask_vyos
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -66,12 +68,14 @@ class RealHost:
     """The machine below ``root``: the one that the agent runs on, or a simulated one in a folder.
 
     Below a folder, links are followed as if it were the root, so that no path leads out of it. With a
-    ``program_lock`` a program holds that lock until it ends, whatever becomes of the agent meanwhile.
+    ``program_lock`` a program holds that lock until it ends, whatever becomes of the agent meanwhile. ``vyos`` is the
+    API of the VyOS that owns the machine's configuration.
     """
 
-    def __init__(self, root: Path = Path("/"), *, program_lock: Path | None = None) -> None:
+    def __init__(self, root: Path = Path("/"), *, program_lock: Path | None = None, vyos: Api | None = None) -> None:
         self._root = os.path.realpath(root)
         self._program_lock = program_lock
+        self._vyos = vyos
 
     def read(self, path: str, *, limit: int = READ_LIMIT) -> bytes:
         """See Host. A file that is not a regular one is refused: a FIFO would never end."""
@@ -240,6 +244,12 @@ class RealHost:
     def systemd(self) -> Systemd | None:
         """See Host. Below another root it would be the manager of this machine, not of that one."""
         return Manager() if self._root == "/" and self.exists(BUS) else None
+
+    def vyos(self, endpoint: str, message: Mapping[str, Any], *, timeout: float) -> Any:  # noqa: ANN401 - as in Host
+        """See Host."""
+        if self._vyos is None:
+            raise VyosUnreachableError("", "the settings have no [vyos] url")
+        return ask_vyos(self._vyos, endpoint, message, timeout=timeout)
 
     def now(self) -> datetime:
         """See Host."""

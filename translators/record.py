@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from translators.host import READ_LIMIT, Completed, Piece
 from translators.vici import Message, ViciAbsentError, ViciError
+from translators.vyos import VyosUnansweredError, VyosUnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -48,7 +49,8 @@ class RecordedHost:
     ``devices`` give messages; ``inodes`` are those of files, 1 where they don't matter.
     ``daemons`` answer at VICI sockets: each gets the host, the command and its message, and returns the answer's
     messages or raises ViciError; ``asked`` are the commands; ``events`` is what they tell by themselves. ``manager`` is
-    the service manager.
+    the service manager. ``router`` is VyOS: it gets the host, the endpoint and the message, and returns the data of its
+    answer or raises VyosError; ``requests`` are what it was asked.
     """
 
     files: dict[str, bytes | OSError] = field(default_factory=dict)
@@ -65,6 +67,8 @@ class RecordedHost:
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     events: dict[str, list[tuple[str, Message]]] = field(default_factory=dict)
     manager: Systemd | None = None
+    router: Router | None = None
+    requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     elapsed: float = 0.0
 
     def read(self, path: str, *, limit: int = READ_LIMIT) -> bytes:
@@ -175,6 +179,13 @@ class RecordedHost:
         """See Host."""
         return self.manager
 
+    def vyos(self, endpoint: str, message: Mapping[str, Any], *, timeout: float) -> Any:  # noqa: ANN401, ARG002 - Host
+        """See Host."""
+        if self.router is None:
+            raise VyosUnreachableError("", "the settings have no [vyos] url")
+        self.requests.append((endpoint, dict(message)))
+        return self.router(self, endpoint, dict(message))
+
     def now(self) -> datetime:
         """See Host."""
         return _START + timedelta(seconds=self.elapsed)
@@ -203,6 +214,7 @@ class RecordedHost:
 
 Program: TypeAlias = "Callable[[RecordedHost, tuple[str, ...]], tuple[int, str]]"
 Daemon: TypeAlias = "Callable[[RecordedHost, str, dict[str, Any]], list[Message]]"
+Router: TypeAlias = "Callable[[RecordedHost, str, dict[str, Any]], Any]"
 
 
 def load(folder: Path) -> RecordedHost:
@@ -319,6 +331,14 @@ class RefusingHost:
     def systemd(self) -> Systemd | None:
         """See Host."""
         return self._host.systemd()
+
+    def vyos(self, endpoint: str, message: Mapping[str, Any], *, timeout: float) -> Any:  # noqa: ANN401 - as in Host
+        """See Host. It fails as an API that can't be reached, or does not answer."""
+        try:
+            return self._call(endpoint, lambda: self._host.vyos(endpoint, message, timeout=timeout))
+        except OSError as error:
+            failed = VyosUnreachableError if self._before else VyosUnansweredError
+            raise failed("", error.strerror or str(error)) from error
 
     def now(self) -> datetime:
         """See Host."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from translators.cpu.translator import CpuTranslator
 from translators.files import WriteFile
+from translators.ipsec.attending import AttendTunnels
 from translators.ipsec.keeping import KeepRunning
 from translators.ipsec.rekey import RekeyTunnels
 from translators.ipsec.returning import AwaitTunnels, ExpectTunnels
@@ -19,6 +20,8 @@ from translators.qat.reconfigure import ReconfigureDevice
 from translators.qat.restart_device import RestartDevice
 from translators.qat.service import StartDevices, StopDevices
 from translators.qat.translator import QatTranslator
+from translators.qat.vyos import Router
+from translators.qat.vyos_commit import CommitVyos
 
 if TYPE_CHECKING:
     from translators.base import Memory, Step, Translator
@@ -41,17 +44,26 @@ STEPS: Final[tuple[type[Step], ...]] = (
     RekeyTunnels,
     ExpectTunnels,
     AwaitTunnels,
+    AttendTunnels,
+    CommitVyos,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class TranslatorSettings:
-    """What the settings file says to translators: its tables [qat] and [ipsec]."""
+    """What the settings file says to translators: its tables [qat], [ipsec] and [vyos].
+
+    ``vyos`` is whether it names VyOS's API: then a commit there takes ``vyos_timeout`` seconds at most, and its
+    configuration is saved after each with ``vyos_save``.
+    """
 
     qat_driver: str = "auto"
     kernel_log: str = "/dev/kmsg"
     ipsec_control: str = "auto"
     vici: str = "/run/charon.vici"
+    vyos: bool = False
+    vyos_timeout: int = 120
+    vyos_save: bool = False
 
 
 def translators(settings: TranslatorSettings, memory: Memory | None = None) -> tuple[Translator, ...]:
@@ -59,8 +71,9 @@ def translators(settings: TranslatorSettings, memory: Memory | None = None) -> t
 
     Raises ValueError for a setting that can't be followed.
     """
+    router = Router(settings.vyos_timeout, save=settings.vyos_save) if settings.vyos else None
     return (
-        QatTranslator(settings.qat_driver, kernel_log=settings.kernel_log, memory=memory),
+        QatTranslator(settings.qat_driver, kernel_log=settings.kernel_log, memory=memory, router=router),
         CpuTranslator(),
         KernelCryptoTranslator(),
         IpsecTranslator(settings.ipsec_control, settings.vici),

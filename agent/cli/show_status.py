@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from agent.cli.reply import Tree
 
 NOT_CONFIGURED: Final = "system acceleration qat is not configured"
+SET_ELSEWHERE: Final = "VyOS has it all the same: something else has set it there"
+DELETED_ELSEWHERE: Final = "system acceleration qat is not in VyOS: something else has deleted it there"
 _WANTED: Final = (
-    ("qat", ("configured",)),
+    ("qat", ("configured", "system-configured")),
     (
         "qat/device",
         (
@@ -51,6 +53,10 @@ def render(tree: Tree, _options: argparse.Namespace) -> Iterator[RenderableType]
     count = sum(is_there(device) for device in devices)
     if qat.get("configured") is False:
         yield line(NOT_CONFIGURED)
+        if qat.get("system-configured") is True:
+            yield line(SET_ELSEWHERE)
+    elif qat.get("system-configured") is False:
+        yield line(DELETED_ELSEWHERE)
     yield line("Checking status of all devices.")
     yield line(f"There is {count} QAT acceleration device(s) in the system:" if count else NOTHING)
     for device in devices:

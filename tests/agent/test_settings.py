@@ -16,6 +16,7 @@ from agent.settings import (
     Settings,
     SettingsError,
     StartError,
+    Vyos,
     load,
     parse_address,
 )
@@ -91,6 +92,12 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             [ipsec]
             control = "program:/opt/vpn ctl"
             vici = "/run/ike/charon.vici"
+            [vyos]
+            url = "https://[2001:db8::7]:8443/"
+            key-file = "/keys/vyos"
+            fingerprint = "AB:cd0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f"
+            timeout = 9
+            save = true
             """,
         )
     )
@@ -120,6 +127,9 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert settings.qat == Qat("in-tree", "/var/log/kern.log")
     assert settings.ipsec.control == Control("program", "/opt/vpn ctl")
     assert settings.ipsec.vici == "/run/ike/charon.vici"
+    assert settings.vyos == Vyos(
+        "https://[2001:db8::7]:8443", Path("/keys/vyos"), "abcd" + "0f" * 30, None, timeout=9, save=True
+    )
 
 
 @pytest.mark.parametrize("text", ["auto", "starter", "systemd:ike@left.service", "program:/opt/vpn ctl"])
@@ -191,6 +201,35 @@ def test_the_examples_comments_state_the_defaults(tmp_path: Path) -> None:
             '[listen]\ncall-home = [\n  "192.0.2.1:4334",\n]\n',
             "FILE:2: listen.call-home: call home is not in this release: only [] is, not ['192.0.2.1:4334']",
         ),
+        (
+            '[qat]\ndriver = "vyos"\n',
+            "FILE:2: qat.driver: vyos needs [vyos] url, where VyOS's HTTP API is",
+        ),
+        (
+            '[vyos]\nurl = "http://127.0.0.1"\n',
+            "FILE:2: vyos.url: must be https://HOST or https://HOST:PORT, not 'http://127.0.0.1'",
+        ),
+        (
+            '[vyos]\nurl = "https://key@127.0.0.1/configure"\n',
+            "FILE:2: vyos.url: must be https://HOST or https://HOST:PORT, not 'https://key@127.0.0.1/configure'",
+        ),
+        (
+            '[vyos]\nurl = "https://127.0.0.1:70000"\n',
+            "FILE:2: vyos.url: has no port 70000: ports go from 1 to 65535",
+        ),
+        ('[vyos]\nurl = "https://127.0.0.1:0"\n', "FILE:2: vyos.url: has no port 0: ports go from 1 to 65535"),
+        (
+            '[vyos]\nfingerprint = "abcd"\n',
+            (
+                "FILE:2: vyos.fingerprint: must be a SHA-256 digest: 32 pairs of hex digits with or without colons,"
+                " not 'abcd'"
+            ),
+        ),
+        (
+            f'[vyos]\nfingerprint = "{"ab" * 32}"\nca-file = "/ca.pem"\n',
+            "FILE:3: vyos.ca-file: the certificate is checked by its fingerprint already: take one of them out",
+        ),
+        ("[vyos]\ntimeout = 0\n", "FILE:2: vyos.timeout: must be a whole number from 1 to 600, not 0"),
         (
             '[ipsec]\nvici = "charon.vici"\n',
             "FILE:2: ipsec.vici: must be an absolute path, not 'charon.vici'",

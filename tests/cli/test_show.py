@@ -107,6 +107,29 @@ def test_status_has_the_words_that_scripts_know(capsys: pytest.CaptureFixture[st
     ]
 
 
+@pytest.mark.parametrize(
+    ("running", "vyos", "said"),
+    [
+        ("true", "true", []),
+        ("true", "false", ["system acceleration qat is not in VyOS: something else has deleted it there"]),
+        ("false", "false", ["system acceleration qat is not configured"]),
+        (
+            "false",
+            "true",
+            [
+                "system acceleration qat is not configured",
+                "VyOS has it all the same: something else has set it there",
+            ],
+        ),
+    ],
+)
+def test_status_tells_where_vyos_says_otherwise(
+    capsys: pytest.CaptureFixture[str], running: str, vyos: str, said: list[str]
+) -> None:
+    content = f"<configured>{running}</configured><system-configured>{vyos}</system-configured>"
+    assert shown(capsys, show_status, f"<qat>{content}</qat>")[:-2] == said
+
+
 def test_the_intent_is_not_told_where_the_agent_does_not(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(capsys, show_status, "<qat/>") == ["Checking status of all devices.", "No QAT device found"]
 

@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
 
@@ -58,14 +59,17 @@ def snapshot() -> Callable[[RecordedHost], dict[str, object]]:
 
 @pytest.fixture
 def commit_plan() -> Callable[..., Plan]:
-    """Return the function that plans a commit as the engine does: IPsec's steps around those that disturb it."""
+    """Return the function that plans a commit as the engine does, with IPsec's steps around those that disturb it.
+
+    It takes what the settings file says to translators.
+    """
     return _commit_plan
 
 
-def _commit_plan(host: Host, before: object, after: object) -> Plan:
+def _commit_plan(host: Host, before: object, after: object, **settings: Any) -> Plan:
     from translators.registry import TranslatorSettings, translators  # noqa: PLC0415 - what it tests may not import
 
-    qat, *_, ipsec = translators(TranslatorSettings())
+    qat, *_, ipsec = translators(TranslatorSettings(**settings))
     plan = qat.prepare(Change(before, after), host)  # type: ignore[arg-type]
     disturbing = [n for n, step in enumerate(plan.steps) if step.disturbs]
     if not disturbing:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from translators.base import Plan, TranslatorError
 from translators.host import ProgramTimeoutError
+from translators.ipsec.attending import AttendTunnels
 from translators.ipsec.control import RUNNING
 from translators.ipsec.keeping import KeepRunning, stopping
 from translators.ipsec.owner import OwnerError, daemons, find_owner, state_of
@@ -36,6 +37,8 @@ def around(disturbances: tuple[Disturbance, ...], host: Host, configured: Owner 
 
     ``configured`` is the owner that the settings name. Raises TranslatorError.
     """
+    if any(disturbance.by_itself for disturbance in disturbances):
+        return _attended(vici, *_tunnels(Charon(host, vici)))
     methods = {disturbance.method for disturbance in disturbances} - {"none"}
     if not methods:
         return Plan(), Plan()
@@ -72,9 +75,7 @@ def _tunnels(charon: Charon) -> tuple[_Tunnels, ViciError | ValueError | None]:
 def _obstacle(methods: set[str], disturbances: tuple[Disturbance, ...], failure: Exception | None) -> str | None:
     """Return None for a rekey, else what is to be said of the restart, which may be nothing."""
     if "rekey" not in methods:
-        # Without the plugin vici charon works, and there is nobody to ask.
-        told = failure is None or isinstance(failure, ViciAbsentError)
-        return "" if told else f"which tunnels the restart interrupts can't be told: {failure}"
+        return _unknown(failure)
     if not all(disturbance.enabling for disturbance in disturbances):
         reason = "the tunnels have to leave a driver before it stops"
     elif failure is not None:
@@ -99,6 +100,20 @@ def _restart(owner: Owner, vici: str, tunnels: _Tunnels, notes: tuple[str, ...])
     expecting: tuple[Step, ...] = (ExpectTunnels(vici, tunnels),) if tunnels else ()
     waiting = tuple(step.inverse() for step in expecting)
     return Plan((*expecting, stop), (*notes, *_interruptions(tunnels))), Plan((stop.inverse(), *waiting))
+
+
+def _attended(vici: str, tunnels: _Tunnels, failure: Exception | None) -> _Around:
+    """Return what to do around a restart that a step makes by itself: wait for the tunnels."""
+    if not tunnels:
+        return Plan(notes=tuple(filter(None, (_unknown(failure),)))), Plan()
+    first = AttendTunnels(vici, tunnels, interrupted=False)
+    return Plan((first,), _interruptions(tunnels)), Plan((first.inverse(),))
+
+
+def _unknown(failure: Exception | None) -> str:
+    # Without the plugin vici charon works, and there is nobody to ask.
+    told = failure is None or isinstance(failure, ViciAbsentError)
+    return "" if told else f"which tunnels the restart interrupts can't be told: {failure}"
 
 
 def _interruptions(tunnels: _Tunnels) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from translators.base import Event
+from translators.ipsec.attending import AttendTunnels
 from translators.ipsec.keeping import KeepRunning
 from translators.ipsec.rekey import RekeyTunnels
 from translators.ipsec.returning import BACK, ExpectTunnels, returned
@@ -60,9 +61,11 @@ def refreshed(refresh: Refresh, host: Host) -> Refreshed | None:
         return _rekeyed(rekeyed, host, refresh.milliseconds / 1000)
     if rekeyed is None and any(isinstance(step, KeepRunning) for step in refresh.steps):
         return None
-    expected = next((step for step in refresh.steps if isinstance(step, ExpectTunnels)), None)
+    expected = next((step for step in refresh.steps if isinstance(step, ExpectTunnels | AttendTunnels)), None)
     if expected is None:
         return Refreshed("restart")
+    if isinstance(expected, AttendTunnels) and _untouched(expected, host, refresh.milliseconds / 1000):
+        return None
     found = returned(Charon(host, expected.vici), expected.tunnels)
     missing = tuple((tunnel.name, tunnel.reason) for tunnel in found if tunnel.result != BACK)
     return Refreshed("restart", len(found), len(found) - len(missing), missing)
@@ -80,6 +83,14 @@ def _rekeyed(step: RekeyTunnels, host: Host, seconds: float) -> Refreshed:
             missing.append((f"{connection}/{child}", "it still has its old SA, and moves at its next rekeying"))
     kept = sum((connection, child) in present for connection, child, *_role in step.tunnels)
     return Refreshed("rekey", len(step.tunnels), kept, tuple(missing))
+
+
+def _untouched(step: AttendTunnels, host: Host, seconds: float) -> bool:
+    """Return whether the tunnels still have their SAs of before, so that nobody has restarted IPsec."""
+    present = up(child_sas(Charon(host, step.vici)))
+    found = [present.get((connection, child)) for connection, child, *_role in step.tunnels]
+    # charon tells whole seconds.
+    return all(sa is not None and sa.installed is not None and sa.installed > seconds + 1 for sa in found)
 
 
 def _method(refresh: Refresh) -> str:

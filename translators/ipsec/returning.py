@@ -91,13 +91,13 @@ class AwaitTunnels:
         def settled() -> bool:
             # A charon that has just been started has no socket for a moment.
             try:
-                return not _waited_for(charon, self.tunnels)
+                return not waited_for(charon, self.tunnels)
             except ViciError:
                 return False
 
         try:
             if not wait_until(host, settled, seconds=RETURN_SECONDS):
-                _waited_for(charon, self.tunnels)
+                waited_for(charon, self.tunnels)
         except (ViciError, ValueError) as error:
             raise StepError(str(error)) from error
 
@@ -134,7 +134,8 @@ def returned(charon: Charon, tunnels: tuple[tuple[str, ...], ...]) -> tuple[Retu
     return tuple(found)
 
 
-def _waited_for(charon: Charon, tunnels: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+def waited_for(charon: Charon, tunnels: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the tunnels that are neither up nor brought up by the first packet. Raises ViciError, ValueError."""
     missing = _without(tunnels, set(up(child_sas(charon))))
     return _without(missing, charon.traps()) if missing else ()
 

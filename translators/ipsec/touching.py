@@ -6,6 +6,7 @@ import ipaddress
 from typing import TYPE_CHECKING, Final
 
 from translators.base import Touched
+from translators.ipsec.attending import AttendTunnels
 from translators.ipsec.keeping import KeepRunning
 from translators.ipsec.returning import ExpectTunnels
 from translators.ipsec.tunnels import child_sas, up
@@ -28,7 +29,7 @@ _RETURN: Final = (
 
 def touched(steps: Sequence[Step], host: Host, ends: tuple[str, str] | None) -> Touched:
     """Return the tunnels that steps touch; ``ends`` are a session's local and remote address. Raises nothing."""
-    expected = next((step for step in steps if isinstance(step, ExpectTunnels)), None)
+    expected = next((step for step in steps if isinstance(step, ExpectTunnels | AttendTunnels)), None)
     if expected is None:
         return Touched()
     tunnels = tuple(f"{connection}/{child}" for connection, child, *_role in expected.tunnels)

@@ -1,4 +1,4 @@
-"""What is asked of a driver's backend, and what both have in common."""
+"""What is asked of whoever brings devices up and down, a driver's backend or VyOS's, and what they have in common."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Wanted:
 
 
 class Backend(Protocol):
-    """One of the two drivers: which devices are its, and which steps they take. Preparing touches nothing.
+    """One of the two drivers, or VyOS: which devices are its, and which steps they take. Preparing touches nothing.
 
     All but ``usable`` raise SourceError, StepError and OSError where the machine can't be looked at.
     """

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from translators.host import Host
     from translators.qat.devices import Device
     from translators.qat.model import QatConfig
+    from translators.qat.vyos_watch import Drift
 
 FALLBACK: Final = "fall-back"
 _GONE: Final = State("unknown", "the device is no longer on the PCI bus, or handed over")
@@ -51,8 +52,11 @@ class Supervision:
         self._wait = 0
         self._pause = 1
 
-    def look(self, host: Host, config: QatConfig) -> Attention:
-        """Look at every device once. Raises SourceError where they can't be looked at at all."""
+    def look(self, host: Host, config: QatConfig, drift: Drift | None = None) -> Attention:
+        """Look at every device once, and tell of a ``drift`` of VyOS's configuration that was seen with it.
+
+        Raises SourceError where they can't be looked at at all.
+        """
         observer = Observer(host)
         devices = _devices(host)
         self.measures.take(host, observer, devices)
@@ -71,7 +75,7 @@ class Supervision:
         }
         events += self._changes(believed, config)
         refresh = self._fall_back(config, up=_is_active(states))
-        return Attention((*events, *self._acceleration()), refresh)
+        return Attention((*events, *self._acceleration(drift=drift)), refresh)
 
     def changed(self, host: Host, config: QatConfig, cause: str) -> tuple[Event, ...]:
         """Return what a change has made of the devices. It is no look: heartbeats and falling back are left to those.
@@ -120,24 +124,28 @@ class Supervision:
             events.append(Event("warning", text, _change(address, before[address].status, _GONE)))
         return events
 
-    def _acceleration(self, cause: str | None = None) -> Iterator[Event]:
-        """Yield that acceleration came or went since it was told; without a ``cause`` it did so by itself."""
-        active = _is_active(self._told_states)
-        if active is None:
+    def _acceleration(self, cause: str | None = None, drift: Drift | None = None) -> Iterator[Event]:
+        """Yield that acceleration came or went since it was told; without a ``cause`` it did so by itself.
+
+        A ``drift`` is told also where it did not.
+        """
+        active, before = _is_active(self._told_states), self._told
+        if active is not None:
+            self._told = (active, self.fallback_active)
+        if drift is not None:
+            cause = "drift"
+        elif before is None or before == self._told:
             return
-        fallback = self.fallback_active
-        now = (active, fallback)
-        before, self._told = self._told, now
-        if before is None or before == now:
-            return
-        if cause is None and active and (self._failed or before[1]):
-            cause = "recovery"
         elif cause is None:
-            cause = "failure" if any(state.status == "failed" for state in self._told_states.values()) else "external"
+            cause = self._cause(recovered=active is True and (self._failed or before[1]))
         self._failed = cause == "failure"
-        text = f"acceleration is {'on' if active else 'off'}{' and IPsec falls back to software' if fallback else ''}"
-        content = {"active": active, "fallback-active": fallback, "cause": cause}
-        yield Event("info", f"{text} ({cause})", {"hardware-acceleration:acceleration-change": content})
+        yield _acceleration_change(active, self.fallback_active, cause, drift)
+
+    def _cause(self, *, recovered: bool) -> str:
+        """Return why acceleration came or went by itself."""
+        if recovered:
+            return "recovery"
+        return "failure" if any(state.status == "failed" for state in self._told_states.values()) else "external"
 
     def _fall_back(self, config: QatConfig, *, up: bool | None) -> Disturbance | None:
         """Return the refresh that IPsec needs now: one that is new, or one that failed and is due again.
@@ -179,6 +187,21 @@ def _is_active(states: Mapping[str, State]) -> bool | None:
     """Return whether a device is up; None where none is known to be and the state of one can't be told."""
     statuses = {state.status for state in states.values()}
     return True if "up" in statuses else None if "unknown" in statuses else False
+
+
+def _acceleration_change(active: bool | None, fallback: bool, cause: str, drift: Drift | None) -> Event:  # noqa: FBT001 - the leafs
+    content: Tree = {"fallback-active": fallback, "cause": cause}
+    if active is None:
+        text = "whether acceleration is on can't be told"
+    else:
+        content["active"] = active
+        text = f"acceleration is {'on' if active else 'off'}"
+    text += f"{' and IPsec falls back to software' if fallback else ''} ({cause})"
+    if drift is not None:
+        content |= {"system-configured": drift.configured, "reason": drift.reason}
+        text += f": {drift.reason}"
+    severity = "warning" if drift is not None and drift.differs else "info"
+    return Event(severity, text, {"hardware-acceleration:acceleration-change": content})
 
 
 def _change(address: str, old: str, new: State) -> Tree:

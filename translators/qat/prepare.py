@@ -11,11 +11,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from translators.base import Plan, StepError, TranslatorError
+from translators.qat import vyos
 from translators.qat.backend import Wanted
-from translators.qat.backends import choose
+from translators.qat.backend_vyos import VYOS
 from translators.qat.devices import inventory
 from translators.qat.drivers import is_virtual_machine
 from translators.qat.ids import DEVICE_IDS
@@ -27,12 +28,19 @@ if TYPE_CHECKING:
 
     from translators.base import Change
     from translators.host import Host
+    from translators.qat.backends import Choose
     from translators.qat.devices import Device
     from translators.qat.model import DeviceConfig, QatConfig
 
+_BEHIND: Final = (
+    "VyOS owns this system's configuration and is not told of this change: its next commit of "
+    f"{vyos.words(vyos.QAT)} and its next boot go by what it has configured itself. Name its API in the settings "
+    "([vyos] url), and it makes the change"
+)
 
-def prepare(change: Change, host: Host, driver: str) -> Plan:
-    """Return the steps of a change by a driver as the settings name it. Raises TranslatorError."""
+
+def prepare(change: Change, host: Host, choose: Choose) -> Plan:
+    """Return the steps of a change by the backend that is chosen for the machine. Raises TranslatorError."""
     after = parse(change.after)
     before = None if change.before is None else parse(change.before)
     if before is None and not after.enabled:
@@ -45,19 +53,21 @@ def prepare(change: Change, host: Host, driver: str) -> Plan:
         if after.enabled and not found:
             raise TranslatorError(_no_device(host), path=ENABLED, app_tag="no-qat-device")
         missing = _missing(after, before, found)
-        backend = choose(host, found, driver)
+        backend = choose(host, found)
         wanted = Wanted(after, before, found)
         if after.enabled:
             backend.check(host, found, backend.usable(found, after)[0])
         for device in found:
             backend.check_settings(after.device(device.address), device)
-        if not after.enabled:
-            return backend.disable(host, wanted) if before is not None and before.enabled else Plan()
-        plan = backend.enable(host, wanted)
+        if not after.enabled and not (before is not None and before.enabled):
+            return Plan()
+        plan = backend.enable(host, wanted) if after.enabled else backend.disable(host, wanted)
+        behind = (_BEHIND,) if plan and backend.kind != VYOS and vyos.owns(host) else ()
     except (SourceError, StepError, OSError) as error:
         raise TranslatorError(f"the machine can't be looked at: {error}", path=PATH) from error
-    absent = tuple(f"{config.address} is configured and is not on this machine" for config in missing)
-    return replace(plan, notes=(*absent, *plan.notes))
+    listed_only = missing if after.enabled else ()
+    absent = tuple(f"{config.address} is configured and is not on this machine" for config in listed_only)
+    return replace(plan, notes=(*absent, *plan.notes, *behind))
 
 
 def _missing(after: QatConfig, before: QatConfig | None, found: Sequence[Device]) -> list[DeviceConfig]:

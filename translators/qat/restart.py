@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from translators.base import Plan, StepError, TranslatorError
-from translators.qat.backends import choose
 from translators.qat.device_source import machine_state
 from translators.qat.devices import inventory
 from translators.qat.model import PATH, QatConfig, device_path
@@ -14,9 +13,10 @@ from translators.sources import SourceError
 
 if TYPE_CHECKING:
     from translators.host import Host
+    from translators.qat.backends import Choose
 
 
-def restart(address: str, config: QatConfig, host: Host, driver: str) -> Plan:
+def restart(address: str, config: QatConfig, host: Host, choose: Choose) -> Plan:
     """Return the steps that restart a device. Raises TranslatorError where that can't be done."""
     path = device_path(address)
     try:
@@ -29,7 +29,7 @@ def restart(address: str, config: QatConfig, host: Host, driver: str) -> Plan:
             raise TranslatorError(f"there is no supported QAT device at {address}: nothing is restarted", path=path)
         observer = Observer(host)
         state = machine_state(observer, device)
-        backend = choose(host, listed.devices, driver)
+        backend = choose(host, listed.devices)
         usable, _notes = backend.usable(listed.devices, QatConfig())
         if device not in usable or not (observer.is_up(device.target) or state.status == "failed"):
             reason = state.reason or f"it is not driven by the {backend.kind} driver"
