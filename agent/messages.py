@@ -138,7 +138,7 @@ def reply(echo: bytes, content: bytes) -> bytes:
 
 def data(content: bytes) -> bytes:
     """Return the ``<data>`` of a retrieval."""
-    return b"<data>" + content + b"</data>" if content else b"<data/>"
+    return b"".join([b"<data>", content, b"</data>"]) if content else b"<data/>"
 
 
 def error_reply(echo: bytes, error: NetconfError, modules: Mapping[str, Module]) -> tuple[bytes, bytes]:

@@ -8,12 +8,14 @@ written again.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from agent.paths import step
+from translators.counts import Counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agent.model.schema import SchemaNode
 
@@ -109,12 +111,44 @@ class Node:
     def _content(self) -> list[bytes]:
         content: list[bytes] = []
         for schema in sorted(self.children, key=_index):
-            child = self.children[schema]
-            if isinstance(child, Node):
-                content.append(child.xml())
-            else:
-                content += [entry._xml or entry.xml() for entry in child.values()]  # noqa: SLF001 - of this class
+            content += _written(self.children[schema])
         return content
+
+
+class _Counting(Node):
+    """A node with lists of counters: they become nodes when somebody looks at its children, not for its XML.
+
+    ``children`` is the slot that every node has; it is empty until then.
+    """
+
+    __slots__ = ("_counts", "_others")
+
+    def __init__(self, schema: SchemaNode, others: Children, counts: dict[SchemaNode, Counts]) -> None:
+        super().__init__(schema)
+        self._others = others
+        self._counts = {
+            child: (each, _pattern(child, each.key, each.keys, each.value)) for child, each in counts.items()
+        }
+        del self.children
+
+    def __getattr__(self, name: str) -> Children:
+        if name != "children":
+            raise AttributeError(name)
+        self.children = {
+            **self._others,
+            **{schema: _entries(schema, counts) for schema, (counts, _pattern) in self._counts.items()},
+        }
+        return self.children
+
+    def one(self, schema: SchemaNode) -> Node | None:
+        """Return the child that is neither a list nor a leaf-list."""
+        found = self._others.get(schema)
+        return found if isinstance(found, Node) else None
+
+    def _content(self) -> list[bytes]:
+        written = {schema: _written(child) for schema, child in self._others.items()}
+        written |= {schema: [pattern % counts.digits] for schema, (counts, pattern) in self._counts.items()}
+        return [part for schema in sorted(written, key=_index) for part in written[schema]]
 
 
 def instance_path(parent: str, schema: SchemaNode, key: Key = ()) -> str:
@@ -131,19 +165,16 @@ def from_json(schema: SchemaNode, data: Any) -> Node:  # noqa: ANN401 - RFC 7951
     if schema.is_leaf:
         return Node(schema, _value(data))
     children: Children = {}
+    counts: dict[SchemaNode, Counts] = {}
     for name, value in data.items():
-        child = schema.member(name)
-        if child is None:
-            raise KeyError(f"{schema.path}/{name}")
-        if child.is_entry:
-            nodes = [from_json(child, item) for item in value]
-            if child.keys or child.kind == "leaf-list":
-                children[child] = {node.key(): node for node in nodes}
-            else:
-                children[child] = {(str(number),): node for number, node in enumerate(nodes)}
-        else:
+        child = _member(schema, name)
+        if not child.is_entry:
             children[child] = from_json(child, value)
-    return Node(schema, None, children)
+        elif isinstance(value, Counts):
+            counts[child] = value
+        else:
+            children[child] = _entries(child, value)
+    return _Counting(schema, children, counts) if counts else Node(schema, None, children)
 
 
 def merge(first: Node, second: Node, *, origin: str | None = None) -> Node:
@@ -185,6 +216,21 @@ def cleaned(text: str) -> str:
     return _NOT_XML.sub("\ufffd", text)
 
 
+def _member(schema: SchemaNode, name: str) -> SchemaNode:
+    child = schema.member(name)
+    if child is None:
+        raise KeyError(f"{schema.path}/{name}")
+    return child
+
+
+def _entries(schema: SchemaNode, items: Sequence[Any]) -> dict[Key, Node]:
+    """Return the entries of a list or leaf-list made of RFC 7951 data."""
+    nodes = [from_json(schema, item) for item in items]
+    if schema.keys or schema.kind == "leaf-list":
+        return {node.key(): node for node in nodes}
+    return {(str(number),): node for number, node in enumerate(nodes)}
+
+
 def _merge_entries(
     schema: SchemaNode, first: dict[Key, Node], second: dict[Key, Node], origin: str | None
 ) -> dict[Key, Node]:
@@ -212,6 +258,25 @@ def _value(data: Any) -> str:  # noqa: ANN401 - RFC 7951 data
     if isinstance(data, list):
         return ""
     return cleaned(str(data))
+
+
+def _written(child: Node | dict[Key, Node]) -> list[bytes]:
+    """Return the XML of a child, or of each of a list's entries."""
+    if isinstance(child, Node):
+        return [child.xml()]
+    return [entry._xml or entry.xml() for entry in child.values()]  # noqa: SLF001 - of this module
+
+
+@lru_cache(maxsize=8)
+def _pattern(schema: SchemaNode, key: str, keys: tuple[int, ...], value: str) -> bytes:
+    """Return the XML of a list of counters, with ``%b`` in the place of each.
+
+    Each interrupt of a machine has the same.
+    """
+    name, count = _member(schema, key), _member(schema, value)
+    tags = (schema.open_tag + name.open_tag, name.close_tag + count.open_tag, count.close_tag + schema.close_tag)
+    before, between, after = (tag.replace(b"%", b"%%") for tag in tags)
+    return b"".join(b"%b%d%b%%b%b" % (before, number, between, after) for number in keys)
 
 
 def _leaf_xml(schema: SchemaNode, value: str, attribute: bytes) -> bytes:

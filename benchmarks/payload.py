@@ -68,6 +68,11 @@ def get_device(address: str, container: str) -> bytes:
     return rpc(f"<get>{_filter(_acceleration(device))}</get>")
 
 
+def get_devices(container: str) -> bytes:
+    """Return a get of one container of all devices by subtree filter."""
+    return rpc(f"<get>{_filter(_acceleration(f'<device><{container}/></device>'))}</get>")
+
+
 def push_device(address: str, container: str, period: int) -> bytes:
     """Return a subscription to one container of one device, every so many centiseconds."""
     device = f"<device><address>{address}</address><{container}/></device>"

@@ -38,6 +38,9 @@ where it says so. The ratio holds on other machines, the figures do not.
 - *In memory*: the state directory is on a file system where a durable commit costs nothing. *Durable*: it is on disk,
   and the floor has one durable write of a file of that size (write, fsync, rename, fsync of the directory) in it.
 - The floor of a device's counters has one reading of the file behind them in it, and nothing that would parse it.
+- The floor of all interrupts has one reading of /proc/interrupts in it, and parsing it into a number for each interrupt
+  of a device and CPU, by the least that does that. *By parsing alone* the floor is only that, while the agent's figure
+  still has in it what it takes to carry the reply to the client.
 - The floor of subscribers answers each of as many requests a second with the same update; nobody reads the device less
   than once a second.
 - Idle sessions are SSH connections of their own. CPU time has a resolution of 10 ms; memory is the resident set.

@@ -110,10 +110,9 @@ def driver_files(families: Sequence[Family], kernel: Release) -> Iterator[tuple[
     for path in modules.values():
         yield f"lib/modules/{release}/{path}", ""
     for family in families:
-        name = family.name if family.name == "402xx" else family.kind
-        if family.module:
-            yield f"lib/firmware/qat_{name}.bin", ""
-            yield f"lib/firmware/qat_{name}_mmp.bin", ""
+        if family.firmware:
+            yield f"lib/firmware/qat_{family.firmware}.bin", ""
+            yield f"lib/firmware/qat_{family.firmware}_mmp.bin", ""
 
 
 def pci_files(devices: Sequence[DeviceSpec]) -> Iterator[tuple[str, str]]:

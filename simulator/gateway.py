@@ -16,7 +16,7 @@ from simulator.machine import driverconf, intree, inventory, kernel, sysroot
 from simulator.machine import ipsec as starter
 from simulator.machine.families import FAMILIES
 from simulator.server import describe
-from simulator.specification import SimulatorError, check_release, parse_release, place
+from simulator.specification import SimulatorError, SpecificationError, check_release, parse_release, place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,24 +55,28 @@ def build(  # noqa: PLR0913 - each is one thing about a machine
     cpus: int = 4,
     aes: bool = True,
     virtual: bool = False,
+    in_tree: bool | None = None,
     kernel_release: str = _KERNEL,
     priority: int | None = None,
 ) -> None:
     """Write a machine as it is after its boot: driver loaded, IPsec running.
 
-    ``driver``: the QAT driver is there. The out-of-tree one (generation 2) has its devices down, the kernel's own
-    (generation 4 and later) up; see ``serving`` for what those need to behave. ``ipsec``: strongSwan is there, run by
-    its starter; ``aes``: the CPUs have AES instructions; ``virtual``: the machine is itself a virtual one;
-    ``kernel_release``: the Linux whose own driver is played, ``6.12``; ``priority``: that of the algorithms it
-    registers (default: that Linux's own), 0 for one that registers none. A simulated machine that is there already is
-    replaced. Raises SimulatorError.
+    ``driver``: the QAT driver is there. The out-of-tree one has its devices down, the kernel's own up; see ``serving``
+    for what those need to behave. ``in_tree``: it is the kernel's own, which devices of generation 4 and later have in
+    any case; None: earlier ones have the out-of-tree one. ``ipsec``: strongSwan is there, run by its starter; ``aes``:
+    the CPUs have AES instructions; ``virtual``: the machine is itself a virtual one; ``kernel_release``: the Linux
+    whose own driver is played, ``6.12``; ``priority``: that of the algorithms it registers (default: that Linux's own),
+    0 for one that registers none. A simulated machine that is there already is replaced. Raises SimulatorError, of
+    which SpecificationError is about what was asked for.
     """
     if not 1 <= cpus <= _MOST_CPUS:
-        raise SimulatorError(f"a machine has between 1 and {_MOST_CPUS} CPUs, not {cpus}")
-    placed = place(devices)
+        raise SpecificationError(f"a machine has between 1 and {_MOST_CPUS} CPUs, not {cpus}")
+    placed = place(devices, in_tree=in_tree)
+    own = in_tree or any(FAMILIES[device.type].later for device in placed)
     release = parse_release(kernel_release)
-    check_release(placed, release)
-    platform = inventory.Platform(cpus, aes, release, _priority(placed, release, priority))
+    if own:
+        check_release(placed, release)
+    platform = inventory.Platform(cpus, aes, release, _priority(release, priority, in_tree=own), own)
     functions = [(device.type, str(device.address)) for device in placed]
     try:
         _make_room(root)
@@ -82,10 +86,9 @@ def build(  # noqa: PLR0913 - each is one thing about a machine
         raise SimulatorError(f"cannot make a simulated machine in {root}: {error}") from error
 
 
-def _priority(devices: Sequence[DeviceSpec], release: Release, wanted: int | None) -> int | None:
+def _priority(release: Release, wanted: int | None, *, in_tree: bool) -> int | None:
     if wanted is not None:
         return wanted or None
-    in_tree = any(FAMILIES[device.type].in_tree for device in devices)
     return _AVOIDED if in_tree and release >= _SINCE_AVOIDED else _PREFERRED
 
 
@@ -140,7 +143,7 @@ def _write(
 
 def _make_folders(machine: inventory.Machine, *, driver: bool) -> None:
     for device in machine.devices:
-        if device.family.in_tree:
+        if device.in_tree:
             for folder in intree.folders(device):
                 (Path(machine.root) / inventory.KERNEL / folder).mkdir(parents=True)
             intree.link(machine, device, driver=driver)

@@ -24,7 +24,7 @@ def main(root: str) -> int:
     try:
         import mfusepy  # noqa: PLC0415 - it may be missing, and is needed by this process only
     except (ImportError, OSError) as error:  # OSError: there is no libfuse
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{error}: install libfuse 3 and accel-agent[simulate-fuse]\n")
         return UNAVAILABLE
     machine = inventory.load(root)
     lock = os.open(f"{root}/{intree.SERVED}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

@@ -12,7 +12,7 @@ from simulator.machine.inventory import same_bus
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simulator.machine.families import Release
+    from simulator.machine.families import Family, Release
 
 # The functions that every simulated machine has besides its accelerators.
 HOST_BRIDGE = "0000:00:00.0"
@@ -31,6 +31,10 @@ class SimulatorError(Exception):
     """A machine can't be simulated as asked; the text is a sentence for people."""
 
 
+class SpecificationError(SimulatorError):
+    """There is no such machine, wherever it is to be made: what is asked for is not known, or does not go together."""
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceSpec:
     """A device: its type (``c6xx``, ``c6xxvf``) and PCI address (``0000:3d:00.0``; None: a free one)."""
@@ -40,24 +44,24 @@ class DeviceSpec:
 
 
 def parse_device(text: str) -> DeviceSpec:
-    """Read ``c6xx@0000:3d:00.0``, ``c6xx@3D:00.0`` or ``c6xx``. Raises SimulatorError."""
+    """Read ``c6xx@0000:3d:00.0``, ``c6xx@3D:00.0`` or ``c6xx``. Raises SpecificationError."""
     name, at, address = text.strip().partition("@")
     return _checked(DeviceSpec(name, address if at else None))
 
 
-def place(devices: Sequence[DeviceSpec]) -> tuple[DeviceSpec, ...]:
-    """Return the devices, in the order given, each with an address.
+def place(devices: Sequence[DeviceSpec], *, in_tree: bool | None = None) -> tuple[DeviceSpec, ...]:
+    """Return the devices, in the order given, each with an address; ``in_tree`` as in ``simulator.build``.
 
     The first device without one gets 0000:01:00.0, each further one a bus of its own; a virtual function gets
-    the next function on the bus of a physical one of its type, where there is one. Raises SimulatorError.
+    the next function on the bus of a physical one of its type, where there is one. Raises SpecificationError.
     """
     placed = [_checked(device) for device in devices]
-    _check_driver(placed)
+    _check_driver(placed, in_tree=in_tree)
     taken = {HOST_BRIDGE: "host bridge", **dict.fromkeys(NETWORK_CARDS, "network card")}
     for device in placed:
         if device.address is not None:
             if device.address in taken:
-                raise SimulatorError(
+                raise SpecificationError(
                     f"{device.address} can't be a {device.type}: there is a {taken[device.address]} already"
                 )
             taken[device.address] = device.type
@@ -72,29 +76,44 @@ def place(devices: Sequence[DeviceSpec]) -> tuple[DeviceSpec, ...]:
 
 
 def parse_release(text: str) -> Release:
-    """Read a version of Linux (``6.12``). Raises SimulatorError."""
+    """Read a version of Linux (``6.12``). Raises SpecificationError."""
     match = _RELEASE.fullmatch(text.strip())
     if match is None:
-        raise SimulatorError(f"{text!r} is not a version of Linux such as 6.12")
+        known = [(family.name, _first(family)) for family in FAMILIES.values() if not family.parent]
+        drivers = ", ".join(f"{name} from {first[0]}.{first[1]} on" for name, first in known if first)
+        raise SpecificationError(
+            f"{text!r} is not a version of Linux such as 6.12, of which the drivers are played: {drivers}"
+        )
     return int(match[1]), int(match[2])
 
 
 def check_release(devices: Sequence[DeviceSpec], kernel: Release) -> None:
-    """Raise SimulatorError where a Linux has no driver for one of the devices, or one without a switch."""
+    """Raise SpecificationError where a Linux has no driver for one of the devices, or for a later one no switch."""
     for device in devices:
         family = FAMILIES[device.type]
-        since = None if family.since is None or family.parent else max(family.since, _FIRST_SWITCH)
+        since = None if family.parent else _first(family)
         if since is not None and kernel < since:
-            raise SimulatorError(
+            raise SpecificationError(
                 f"a {device.type} is simulated with Linux {since[0]}.{since[1]} and later only, not with"
                 f" {kernel[0]}.{kernel[1]}"
             )
 
 
-def _check_driver(devices: Sequence[DeviceSpec]) -> None:
-    kinds = {FAMILIES[device.type].in_tree: device.type for device in devices}
-    if len(kinds) > 1:
-        raise SimulatorError(
+def _first(family: Family) -> Release | None:
+    """Return the first Linux that is simulated with a device, None where it has no driver."""
+    return max(family.since, _FIRST_SWITCH) if family.since and family.later else family.since
+
+
+def _check_driver(devices: Sequence[DeviceSpec], *, in_tree: bool | None) -> None:
+    kinds = {FAMILIES[device.type].later: device.type for device in devices}
+    if in_tree is False and True in kinds:
+        raise SpecificationError(f"a {kinds[True]} is simulated with the kernel's own driver only")
+    if in_tree:
+        for device in devices:
+            if FAMILIES[device.type].since is None:
+                raise SpecificationError(f"Linux itself has no driver for a {device.type}")
+    elif len(kinds) > 1:
+        raise SpecificationError(
             f"a machine has one driver: {kinds[False]} is driven by the out-of-tree one here, {kinds[True]} by the"
             " kernel's"
         )
@@ -103,12 +122,12 @@ def _check_driver(devices: Sequence[DeviceSpec]) -> None:
 def _checked(device: DeviceSpec) -> DeviceSpec:
     name = device.type.lower()
     if name not in FAMILIES:
-        raise SimulatorError(f"{device.type!r} is no type of accelerator; there are {', '.join(FAMILIES)}")
+        raise SpecificationError(f"{device.type!r} is no type of accelerator; there are {', '.join(FAMILIES)}")
     if device.address is None:
         return DeviceSpec(name)
     match = _ADDRESS.fullmatch(device.address)
     if match is None:
-        raise SimulatorError(f"{device.address!r} is not a PCI address such as 0000:3d:00.0")
+        raise SpecificationError(f"{device.address!r} is not a PCI address such as 0000:3d:00.0")
     domain, bus, slot, function = match.groups("0000")
     return DeviceSpec(name, f"{domain}:{bus}:{slot}.{function}".lower())
 
@@ -128,7 +147,7 @@ def _free_address(device: DeviceSpec, placed: Sequence[DeviceSpec], taken: dict[
     for address in candidates:
         if address not in taken:
             return address
-    raise SimulatorError(f"there is no free PCI address left for a {device.type}")
+    raise SpecificationError(f"there is no free PCI address left for a {device.type}")
 
 
 def _check_virtual_functions(placed: Sequence[DeviceSpec]) -> None:
@@ -136,7 +155,7 @@ def _check_virtual_functions(placed: Sequence[DeviceSpec]) -> None:
         children = virtual_functions(physical, placed)
         limit = FAMILIES[physical.type].functions
         if len(children) > limit:
-            raise SimulatorError(
+            raise SpecificationError(
                 f"{physical.address} would have {len(children)} virtual functions, but a {physical.type}"
                 f" has {limit} at most"
             )

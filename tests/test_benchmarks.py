@@ -46,6 +46,12 @@ def measure(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 @pytest.fixture
+def devices(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    return importlib.import_module("devices")
+
+
+@pytest.fixture
 def servers(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(BENCHMARKS)
     return importlib.import_module("servers")
@@ -66,9 +72,12 @@ def test_every_row_is_measured_and_no_process_stays(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads((tmp_path / "figures.json").read_text())
     assert [row["name"] for row in result["rows"][: len(NAMES)]] == NAMES
-    flows, interrupts = result["rows"][len(NAMES) :]
+    flows, interrupts, every, parsing = result["rows"][len(NAMES) :]
     assert flows["name"].startswith("get of one device's flows, 2 devices, 8 CPUs")
     assert interrupts["name"].startswith("get of one device's interrupts, 2 devices, 8 CPUs")
+    assert every["name"].startswith("get of all interrupts, 2 devices, 8 CPUs")
+    assert parsing["name"] == every["name"] + ", by parsing alone"
+    assert parsing["agent"] == every["agent"]
     assert all(row["agent"] > 0 and row["floor"] > 0 for row in result["rows"] if not row["name"].startswith("CPU"))
     page = (tmp_path / "figures.md").read_text()
     assert all(row["name"] in done.stdout and f"| {row['name']} |" in page for row in result["rows"])
@@ -76,6 +85,15 @@ def test_every_row_is_measured_and_no_process_stays(tmp_path: Path) -> None:
     assert len(bars) == 2 + 2 * len(result["rows"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["figures.json", "figures.md", "figures.svg"]
     assert not [line for line in command_lines() if str(tmp_path) in line]
+
+
+def test_the_floor_of_all_interrupts_has_the_count_of_each_vector_and_cpu(devices: ModuleType) -> None:
+    text = (
+        b"       CPU0  CPU1  CPU3\n  8:  1 2 3  IO-APIC 8-edge rtc0\n130:  10  0  5  IR-PCI-MSIX-0000:01:00.0 0-edge "
+        b"qat0-bundle0\n131:  0  7  0  PCI-MSI 524289-edge qat0-ae-cluster\nERR:  0\n"
+    )
+
+    assert devices._parsed(text) == {b"130": [10, 0, 5], b"131": [0, 7, 0]}
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 A *translator* owns one subtree of the running datastore. It is asked two things: which steps a change of that
 subtree needs (``prepare``), and what the live state of the subtree is (``operational``). It knows no XML, no
 session and no datastore. Trees that cross this seam are plain data in the JSON form of RFC 7951 (objects are
-dicts, lists are lists, identities are ``module:name``), except that 64-bit numbers may be plain ints.
+dicts, lists are lists, identities are ``module:name``), except that 64-bit numbers may be plain ints, and that a list
+of very many counters may be ``Counts``.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any
 import simulator
 from agent import app
 from agent.cli.serve import add_listen, ready_line, serve, with_listen
-from agent.cli.simulate import add_devices, devices_of, platform_of
+from agent.cli.simulate import add_devices, build, devices_of
 from agent.cli.streams import announce
 from agent.settings import Address, Settings, StartError
 
@@ -49,7 +49,7 @@ def _run(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="accel-agent-demo-") as name:
         folder = Path(name)
         machine = folder / "gateway"
-        _build(machine, options)
+        _make(machine, options)
         try:
             with simulator.serving(machine) as plain:
                 if plain:
@@ -60,9 +60,9 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _build(machine: Path, options: argparse.Namespace) -> None:
+def _make(machine: Path, options: argparse.Namespace) -> None:
     try:
-        simulator.build(machine, () if options.no_device else devices_of(options), **platform_of(options))
+        build(options, machine, () if options.no_device else devices_of(options))
     except simulator.SimulatorError as error:
         raise StartError(str(error)) from error
 

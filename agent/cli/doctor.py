@@ -77,12 +77,13 @@ def _run(options: argparse.Namespace) -> int:
     if not options.sysroot.is_dir():
         options.parser.error(f"--sysroot {options.sysroot}: no such directory")
     sysroot = options.sysroot.absolute()
-    own = sysroot == _ROOT
-    intent = doctor_intent.check(options.unix_socket or (Target().unix_socket if own else None))
-    look = Look(RealHost(sysroot), interval=options.interval, heartbeat=options.heartbeat)
-    # The files of another machine are whose they are.
-    root = os.geteuid() == 0 or not own
-    found = list(examine(look, root=root, checks=(*CHECKS, intent)))
+    socket = options.unix_socket or (Target().unix_socket if sysroot == _ROOT else None)
+    # Not Path.exists: this one says no as well where a folder may not be looked into.
+    served = socket is not None and os.path.exists(socket)  # noqa: PTH110
+    look = Look(RealHost(sysroot), interval=options.interval, heartbeat=options.heartbeat, agent=served)
+    root = os.geteuid() == 0
+    found = list(examine(look, root=root, checks=(*CHECKS, doctor_intent.check(socket))))
+    root = root or not look.denied
     if options.format == "json":
         output.show_json(doctor_report.tree(found, sysroot=str(sysroot), root=root))
     else:

@@ -8,26 +8,33 @@ import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import simulator
 from agent.cli.errors import CommandError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _EXAMPLES = """\
 While a device of the out-of-tree driver is up, a process stands for its hardware. It ends when the devices are stopped
 (DIR/etc/init.d/qat_service stop), or when DIR is removed.
 
 Devices of generation 4 and later (4xxx, 401xx, 402xx, 420xx, 6xxx) have the kernel's own driver, whose files in sys
-answer what is written to them. That takes a process: --serve. Without it the files are plain ones that don't.
+answer what is written to them. That takes a process, --serve, and a file system in user space: libfuse 3 and the extra
+simulate-fuse (pip install 'accel-agent[simulate-fuse]'). Without them the files are plain ones that don't answer.
 
 examples:
   accel-agent simulate ./gateway
   accel-agent simulate ./gateway --device c6xx@0000:3d:00.0 --device c6xx
   accel-agent simulate ./gateway --device 4xxx@0000:6b:00.0 --device 4xxxvf --serve
   accel-agent simulate ./gateway --host big --kernel 6.12 --serve
+  accel-agent simulate ./gateway --device c6xx@0000:3d:00.0 --driver in-tree
   accel-agent serve --sysroot ./gateway --state-dir ./state --listen 127.0.0.1:8300
 """
 _DEFAULT = ("c3xxx",)
+_CPUS = 4
+_DRIVERS = {"in-tree": True, "out-of-tree": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ class _Host:
     cpus: int
 
 
-_HOSTS = {"gateway": _Host(_DEFAULT, 4), "big": _Host(("4xxx",) * 8, 256)}
+_HOSTS = {"gateway": _Host(_DEFAULT, _CPUS), "big": _Host(("4xxx",) * 8, 256)}
 
 
 def add(commands: Any) -> None:  # noqa: ANN401 - argparse's own type is private
@@ -71,10 +78,17 @@ def add_devices(parser: argparse.ArgumentParser) -> None:
         help="a QAT device, such as c6xx@0000:3d:00.0 or 4xxx@0000:6b:00.0; may be repeated (default c3xxx)",
     )
     parser.add_argument(
+        "--driver",
+        choices=_DRIVERS,
+        help="whose driver the devices have: in-tree, the kernel's own, or out-of-tree (default: in-tree for generation"
+        " 4 and later, out-of-tree for earlier ones)",
+    )
+    parser.add_argument(
         "--kernel",
+        type=_kernel,
         default="6.16",
         metavar="VERSION",
-        help="the Linux whose own driver devices of generation 4 and later have (default %(default)s)",
+        help="the Linux whose own driver is played, such as 6.12 (default %(default)s)",
     )
     parser.add_argument(
         "--priority",
@@ -89,9 +103,24 @@ def devices_of(options: argparse.Namespace) -> list[simulator.DeviceSpec]:
     return options.device or [simulator.parse_device(kind) for kind in _DEFAULT]
 
 
-def platform_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the driver that was asked for, as ``simulator.build`` takes it."""
-    return {"kernel_release": options.kernel, "priority": options.priority}
+def build(
+    options: argparse.Namespace, directory: Path, devices: Sequence[simulator.DeviceSpec], *, cpus: int = _CPUS
+) -> None:
+    """Write a machine with the driver that was asked for; what does not go together is wrong usage.
+
+    Raises SimulatorError.
+    """
+    try:
+        simulator.build(
+            directory,
+            devices,
+            cpus=cpus,
+            in_tree=None if options.driver is None else _DRIVERS[options.driver],
+            kernel_release=options.kernel,
+            priority=options.priority,
+        )
+    except simulator.SpecificationError as error:
+        options.parser.error(str(error))
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -100,7 +129,7 @@ def _run(options: argparse.Namespace) -> int:
     host = _HOSTS[options.host or "gateway"]
     devices = options.device or [simulator.parse_device(kind) for kind in host.devices]
     try:
-        simulator.build(options.directory, devices, cpus=host.cpus, **platform_of(options))
+        build(options, options.directory, devices, cpus=host.cpus)
         if options.serve:
             _serve(options.directory)
         else:
@@ -117,6 +146,14 @@ def _serve(directory: Path) -> None:
     with simulator.serving(directory) as plain:
         print(plain or f"The machine in {directory} is served. Ctrl-C ends it.\n", end="", file=sys.stderr, flush=True)
         ended.wait()
+
+
+def _kernel(text: str) -> str:
+    try:
+        simulator.parse_release(text)
+    except simulator.SimulatorError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def _device(text: str) -> simulator.DeviceSpec:

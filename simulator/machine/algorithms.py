@@ -1,35 +1,83 @@
 """/proc/crypto: what the kernel can compute, and by which driver (``c_show`` in crypto/proc.c, Linux 6.1).
 
 The accelerator's driver registers exactly these six symmetric algorithms and two public-key ones, no GCM
-(qat_algs.c, qat_asym_algs.c).
+(qat_algs.c, qat_asym_algs.c). The tunnel's two SAs have an instance with their own name (net/ipv4/esp4.c), which holds
+what it is made of; so do they. An entry's reference count is 1 and one for each of its users (crypto/algapi.c).
 """
+
+from typing import NamedTuple
 
 Field = tuple[str, str | int]
 
+_SAS = 2
+# The instance itself, and the SAs.
+_USED = 1 + _SAS
+# What it is made of is held by it, too.
+_PART = _USED + 1
+_GENERIC_PRIORITY = 100
+_AESNI_PRIORITY = 400
+_TUNNEL = "authenc(hmac(sha256),cbc(aes))"
 
-def render(*, aes: bool, symmetric: int | None, asymmetric: bool) -> bytes:
-    """Return the table; ``aes``: the CPU's AES instructions; the rest: what devices that are up compute.
 
-    ``symmetric`` is the priority of their symmetric algorithms, None where there are none.
+class Table(NamedTuple):
+    """What the table depends on.
+
+    ``aes``: the CPU's AES instructions; ``symmetric``: the priority of the symmetric algorithms of devices that are up,
+    None where there are none; ``asymmetric``: they have public-key ones; ``tunnel``: IPsec runs; ``offloaded``: the
+    kernel takes the devices' algorithm for it.
     """
+
+    aes: bool
+    symmetric: int | None
+    asymmetric: bool
+    tunnel: bool
+    offloaded: bool
+
+
+def render(table: Table) -> bytes:
+    """Return the table."""
     entries = [*_SOFTWARE]
-    if aes:
+    if table.aes:
         entries += _AESNI
-    if symmetric is not None:
-        entries += _qat_symmetric(symmetric)
-    if asymmetric:
+    if table.symmetric is not None:
+        entries += _qat_symmetric(table.symmetric)
+    if table.asymmetric:
         entries += _QAT_ASYMMETRIC
+    if table.tunnel:
+        entries = _with_tunnel(entries, table)
     # What was registered last comes first.
     return "".join(f"{entry}\n" for entry in reversed(entries)).encode()
 
 
-def _entry(name: str, driver: str, module: str, priority: int, kind: str, *fields: Field) -> str:
+def _with_tunnel(entries: "list[str]", table: Table) -> "list[str]":
+    if table.offloaded and table.symmetric is not None:
+        driver, priority, parts, made = "qat_aes_cbc_hmac_sha256", table.symmetric, {"qat_aes_cbc_hmac_sha256"}, []
+    else:
+        cipher, rank = ("cbc-aes-aesni", _AESNI_PRIORITY) if table.aes else ("cbc(aes-generic)", _GENERIC_PRIORITY)
+        driver, priority = f"authenc(hmac(sha256-generic),{cipher})", 10 * rank + _GENERIC_PRIORITY
+        parts = {cipher, "sha256-generic"}
+        made = [_aead(_TUNNEL, driver, "authenc", priority, block=16, iv=16, tag=32, references=_PART)]
+    instance = _aead(
+        f"echainiv({_TUNNEL})", f"echainiv({driver})", "echainiv", priority, block=16, iv=16, tag=32, references=_USED
+    )
+    return [*(_held(entry) if _driver(entry) in parts else entry for entry in entries), *made, instance]
+
+
+def _driver(entry: str) -> str:
+    return next(line for line in entry.splitlines() if line.startswith("driver")).partition(": ")[2]
+
+
+def _held(entry: str) -> str:
+    return entry.replace(f"{'refcnt':13s}: 1\n", f"{'refcnt':13s}: {_PART}\n")
+
+
+def _entry(name: str, driver: str, module: str, priority: int, kind: str, *fields: Field, references: int = 1) -> str:
     common: tuple[Field, ...] = (
         ("name", name),
         ("driver", driver),
         ("module", module),
         ("priority", priority),
-        ("refcnt", 1),
+        ("refcnt", references),
         ("selftest", "passed"),
         ("internal", "no"),
         ("type", kind),
@@ -64,18 +112,21 @@ def _cipher(
     )
 
 
-def _aead(name: str, driver: str, module: str, priority: int, *, block: int, iv: int, tag: int) -> str:
+def _aead(  # noqa: PLR0913 - an entry has that many fields
+    name: str, driver: str, module: str, priority: int, *, block: int, iv: int, tag: int, references: int = 1
+) -> str:
     return _entry(
         name,
         driver,
         module,
         priority,
         "aead",
-        ("async", "yes" if module == "intel_qat" else "no"),
+        ("async", "yes" if "qat_" in driver else "no"),
         ("blocksize", block),
         ("ivsize", iv),
         ("maxauthsize", tag),
         ("geniv", "<none>"),
+        references=references,
     )
 
 
@@ -119,7 +170,7 @@ _SOFTWARE = (
     _hash("sha512", "sha512-generic", "kernel", 100, digest=64, block=128),
     _entry("rsa", "rsa-generic", "kernel", 100, "akcipher"),
     _entry("dh", "dh-generic", "dh_generic", 100, "kpp"),
-    _cipher("cbc(aes)", "cbc(aes-generic)", "cbc", 100, block=16),
+    _cipher("cbc(aes)", "cbc(aes-generic)", "cbc", _GENERIC_PRIORITY, block=16),
     _cipher("ctr(aes)", "ctr(aes-generic)", "ctr", 100, block=1),
     _aead(
         "rfc7539esp(chacha20,poly1305)",
@@ -133,7 +184,7 @@ _SOFTWARE = (
 )
 
 _AESNI = (
-    _cipher("cbc(aes)", "cbc-aes-aesni", "aesni_intel", 400, block=16),
+    _cipher("cbc(aes)", "cbc-aes-aesni", "aesni_intel", _AESNI_PRIORITY, block=16),
     _cipher("ctr(aes)", "ctr-aes-aesni", "aesni_intel", 400, block=1),
     _cipher("xts(aes)", "xts-aes-aesni", "aesni_intel", 401, block=16, xts=True),
     _aead("rfc4106(gcm(aes))", "rfc4106-gcm-aesni", "aesni_intel", 400, block=1, iv=8, tag=16),

@@ -20,6 +20,8 @@ _COMPRESSION = {"dc", "dcc", "decomp"}
 
 def configuration(view: View) -> str:
     """Return dev_cfg of a device that is up: what the driver makes of the services (adf_gen4_config.c)."""
+    if not view.device.family.later:
+        return _early_configuration(view)
     asymmetric, symmetric, compression = instances(view)
     lines = [_kept(view), f"HeartbeatTimer = {_HEARTBEAT_MILLISECONDS}\n", "[KERNEL]\n"]
     for index in range(symmetric):
@@ -47,11 +49,39 @@ def instances(view: View) -> tuple[int, int, int]:
     """Return how many instances the kernel has for public-key and symmetric crypto, and for compression.
 
     It has some only where a device serves both halves of crypto, or compression alone, and of crypto only where the
-    kernel registers algorithms at all (number of instances 0 in 8893d27ffcaf).
+    kernel registers algorithms at all (number of instances 0 in 8893d27ffcaf). Earlier devices serve everything.
     """
     cpus, banks = view.machine.cpus, view.device.family.banks
+    if not view.device.family.later:
+        crypto = min(cpus, banks) if view.machine.priority is not None else 0
+        return crypto, crypto, min(cpus, banks)
     crypto = min(cpus, banks // 2) if view.served == {"sym", "asym"} and view.machine.priority is not None else 0
     return crypto, crypto, min(cpus, banks) if view.served in ({"dc"}, {"dcc"}) else 0
+
+
+def _early_configuration(view: View) -> str:
+    """Return dev_cfg of a device of an earlier generation (adf_gen2_config.c); no key of it names its services."""
+    crypto, _symmetric, compression = instances(view)
+    lines = ["[KERNEL]\n"]
+    for index in range(crypto):
+        keys = {
+            "BankNumberAsym": index,
+            "BankNumberSym": index,
+            "CoreAffinity": index,
+            "NumConcurrentAsymRequests": 128,
+            "NumConcurrentSymRequests": 512,
+            "RingAsymTx": 0,
+            "RingSymTx": 2,
+            "RingAsymRx": 8,
+            "RingSymRx": 10,
+        }
+        lines += [f"Cy{index}{key} = {value}\n" for key, value in keys.items()]
+    lines.append(f"NumberCyInstances = {crypto}\n")
+    for index in range(compression):
+        keys = {"BankNumber": index, "NumConcurrentRequests": 512, "RingTx": 6, "RingRx": 14}
+        lines += [f"Dc{index}{key} = {value}\n" for key, value in keys.items()]
+    lines += [f"NumberDcInstances = {compression}\n", "[Accelerator0]\n"]
+    return "".join(lines + [f"Bank{index}InterruptCoalescingTimerNs = 10000\n" for index in range(crypto)])
 
 
 def _kept(view: View) -> str:
@@ -59,7 +89,9 @@ def _kept(view: View) -> str:
 
 
 def _dev_cfg(view: View) -> str:
-    return view.activity.configuration if view.activity else _kept(view)
+    if view.activity:
+        return view.activity.configuration
+    return _kept(view) if view.device.family.later else ""
 
 
 def _fw_counters(view: View) -> str:
@@ -95,14 +127,15 @@ def _asked(view: View) -> "Settings":
     return view.settings._replace(heartbeats=view.settings.heartbeats + 1)
 
 
+CONFIGURATION = Attribute("dev_cfg", _OLD, _ROOT_ONLY, _dev_cfg, while_up=False)
 # The functions that read the heartbeat's files count the NUL at their text's end in.
 ATTRIBUTES = (
-    Attribute("dev_cfg", _OLD, _ROOT_ONLY, _dev_cfg, while_up=False),
+    CONFIGURATION,
     Attribute("fw_counters", _SINCE_COUNTERS, _ROOT_ONLY, _fw_counters),
     Attribute("heartbeat/status", _SINCE_COUNTERS, _ROOT_ONLY, lambda _view: "0\n\0", shown=_asked),
     Attribute("heartbeat/queries_sent", _SINCE_COUNTERS, _ROOT_ONLY, lambda view: f"{view.settings.heartbeats}\n\0"),
     Attribute("heartbeat/queries_failed", _SINCE_COUNTERS, _ROOT_ONLY, lambda _view: "0\n\0"),
     Attribute("heartbeat/config", _SINCE_COUNTERS, _ROOT_ONLY, lambda _view: f"{_HEARTBEAT_MILLISECONDS}\n\0"),
     Attribute("cnv_errors", _SINCE_POWER, _ROOT_ONLY, _cnv_errors),
-    Attribute("pm_status", _SINCE_POWER, _ROOT_ONLY, _pm_status),
 )
+POWER = Attribute("pm_status", _SINCE_POWER, _ROOT_ONLY, _pm_status)

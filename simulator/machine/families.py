@@ -2,7 +2,7 @@
 
 PCI ids: table of DPDK's doc/guides/cryptodevs/qat.rst. Engines, accelerators, banks: the drivers'
 ``adf_<type>_hw_data.h``. A driver registers with the PCI bus under its word for the type, not its module's name.
-Generations 1 and 2 have the out-of-tree driver here, later ones the kernel's.
+Generations 1 and 2 have the out-of-tree driver or the kernel's own, later ones the kernel's.
 """
 
 from typing import NamedTuple
@@ -16,8 +16,9 @@ class Family(NamedTuple):
     ``engines`` are those that count requests; ``banks`` is the number of ring banks, each with an interrupt of its
     own; ``functions`` the number of virtual functions that a physical one can have, 0 for a virtual one; ``parent``
     the physical type of a virtual one. ``module`` is empty where no driver is for it. ``since``: the first Linux
-    whose own driver drives it, None for the out-of-tree driver; ``word`` is the driver's for the type, if another.
-    ``services`` is how many it serves at a time.
+    whose own driver drives it, None where none does; ``later``: it is of generation 4 or later, which that driver has a
+    switch for. ``word`` is the driver's for the type, if another; ``firmware`` the name in that of its file.
+    ``services`` is how many it serves at a time, of those that can be chosen.
     """
 
     name: str
@@ -32,16 +33,13 @@ class Family(NamedTuple):
     since: Release | None = None
     word: str = ""
     services: int = 2
+    later: bool = False
+    firmware: str = ""
 
     @property
     def kind(self) -> str:
         """What the driver calls the type."""
         return self.word or self.name
-
-    @property
-    def in_tree(self) -> bool:
-        """Whether the driver is the kernel's."""
-        return self.since is not None
 
 
 def _pair(physical: Family, virtual_id: int) -> tuple[Family, Family]:
@@ -49,7 +47,7 @@ def _pair(physical: Family, virtual_id: int) -> tuple[Family, Family]:
         f"{physical.name}vf",
         virtual_id,
         # Of generation 4 and later, the kernel has a driver for the physical ones only.
-        "" if physical.in_tree else f"{physical.module}vf",
+        "" if physical.later else f"{physical.module}vf",
         physical.revision,
         accelerators=1,
         engines=1,
@@ -57,6 +55,7 @@ def _pair(physical: Family, virtual_id: int) -> tuple[Family, Family]:
         parent=physical.name,
         since=physical.since,
         word=f"{physical.word}vf" if physical.word else "",
+        later=physical.later,
     )
     return physical, virtual
 
@@ -75,14 +74,16 @@ def _new(name: str, device_id: int, since: Release, module: str, engines: int, w
         since=since,
         word=word,
         services=3 if sixth else 2,
+        later=True,
+        firmware="4xxx" if name == "401xx" else name,
     )
     return _pair(physical, device_id + 1)
 
 
 _PAIRS = (
-    _pair(Family("c3xxx", 0x19E2, "qat_c3xxx", 0x11, 3, 6, 16, 16), 0x19E3),
-    _pair(Family("c6xx", 0x37C8, "qat_c62x", 0x04, 5, 10, 16, 16), 0x37C9),
-    _pair(Family("dh895xcc", 0x0435, "qat_dh895xcc", 0x00, 6, 12, 32, 32), 0x0443),
+    _pair(Family("c3xxx", 0x19E2, "qat_c3xxx", 0x11, 3, 6, 16, 16, since=(4, 5), firmware="c3xxx"), 0x19E3),
+    _pair(Family("c6xx", 0x37C8, "qat_c62x", 0x04, 5, 10, 16, 16, since=(4, 5), firmware="c62x"), 0x37C9),
+    _pair(Family("dh895xcc", 0x0435, "qat_dh895xcc", 0x00, 6, 12, 32, 32, since=(4, 4), firmware="895xcc"), 0x0443),
     _pair(Family("d15xx", 0x6F54, "qat_d15xx", 0x02, 5, 10, 16, 16), 0x6F55),
     _pair(Family("200xx", 0x18EE, "qat_200xx", 0x20, 3, 6, 16, 16), 0x18EF),
     _new("4xxx", 0x4940, (5, 11), "qat_4xxx", 8),

@@ -111,8 +111,8 @@ def _advance(device: Device, state: Activity, tick: int) -> Activity:
 
 
 def _carries(device: Device, state: Activity, bank: int) -> bool:
-    """Return whether a bank has symmetric crypto of the kernel: by its own driver, every other one has."""
-    if device.family.in_tree:
+    """Return whether a bank has symmetric crypto of the kernel: of later devices, every other one has."""
+    if device.family.later:
         return bank % 2 == 1 and bank < 2 * state.kernel_instances
     return bank < state.kernel_instances
 
@@ -126,7 +126,7 @@ def _fall_over(machine: Machine) -> None:
         sysroot.discard(machine.root, fault)
         sysroot.append(machine.root, sysroot.COMMANDS, f"hardware {device.address} down")
         with kernel.changing(machine):
-            (intree if device.family.in_tree else activity).end(machine, device)
+            (intree if device.in_tree else activity).end(machine, device)
             kernel.show_device(machine, device, None)
             kernel.show_tables(machine)
 

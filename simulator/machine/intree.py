@@ -21,14 +21,23 @@ SERVED = f"{STATE}/served"
 COUNTERS = "fw_counters"
 
 _SYSFS = {each.path: each for each in (*switch.ATTRIBUTES, *ratelimit.ATTRIBUTES)}
-_DEBUGFS = {each.path: each for each in (*debugfs.ATTRIBUTES, *telemetry.ATTRIBUTES)}
+_EARLY_DEBUGFS = {each.path: each for each in debugfs.ATTRIBUTES}
+_DEBUGFS = {**_EARLY_DEBUGFS, **{each.path: each for each in (debugfs.POWER, *telemetry.ATTRIBUTES)}}
+_VIRTUAL_DEBUGFS = {debugfs.CONFIGURATION.path: debugfs.CONFIGURATION}
 
 
 def folders(device: "Device") -> "dict[str, dict[str, Attribute]]":
-    """Return the files that a device's directories below KERNEL can have; none where no driver is for it."""
+    """Return the files that a device's directories below KERNEL can have; none where no driver is for it.
+
+    Devices before generation 4 have no switch, and virtual functions nothing but their configuration.
+    """
     if not device.family.module:
         return {sysfs(device): {}}
-    return {sysfs(device): _SYSFS, f"debug/qat_{device.family.kind}_{device.address}": _DEBUGFS}
+    of_device = _DEBUGFS if device.family.later else _VIRTUAL_DEBUGFS if device.family.parent else _EARLY_DEBUGFS
+    return {
+        sysfs(device): _SYSFS if device.family.later else {},
+        f"debug/qat_{device.family.kind}_{device.address}": of_device,
+    }
 
 
 def sysfs(device: "Device") -> str:
@@ -102,6 +111,8 @@ def show(machine: "Machine", device: "Device") -> None:
 def show_counters(machine: "Machine", device: "Device") -> None:
     """Write what the firmware has counted, the same way."""
     seen, attribute = view(machine, device), _DEBUGFS[COUNTERS]
+    if device.family.parent:
+        return
     if not served(machine.root) and there(machine, device, attribute):
         sysroot.publish(machine.root, _counters(device), _plain(attribute, seen), attribute.mode)
 

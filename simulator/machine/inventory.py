@@ -24,7 +24,8 @@ _GENERIC = 100
 class Device(NamedTuple):
     """One function of an accelerator.
 
-    ``number`` is the N of qat_devN, ``instance`` counts within its type; ``sriov``: it has virtual functions.
+    ``number`` is the N of qat_devN, ``instance`` counts within its type; ``sriov``: it has virtual functions;
+    ``in_tree``: its driver is the kernel's own.
     """
 
     number: int
@@ -32,6 +33,7 @@ class Device(NamedTuple):
     instance: int
     address: str
     sriov: bool
+    in_tree: bool
     first_irq: int
 
     @property
@@ -72,7 +74,7 @@ class Machine(NamedTuple):
     @property
     def in_tree(self) -> bool:
         """Whether its driver is the kernel's own."""
-        return any(device.family.in_tree for device in self.devices)
+        return any(device.in_tree for device in self.devices)
 
     @property
     def offloads(self) -> bool:
@@ -81,12 +83,13 @@ class Machine(NamedTuple):
 
 
 class Platform(NamedTuple):
-    """What a machine has besides its devices; see Machine."""
+    """What a machine has besides its devices; see Machine. ``in_tree``: the kernel's own driver has all devices."""
 
     cpus: int
     aes: bool
     kernel: Release
     priority: int | None
+    in_tree: bool
 
 
 def assemble(root: str, functions: list[tuple[str, str]], platform: Platform) -> Machine:
@@ -99,10 +102,11 @@ def assemble(root: str, functions: list[tuple[str, str]], platform: Platform) ->
         family = FAMILIES[name]
         number = next(numbers) if family.module else _NO_NUMBER
         sriov = any(name == FAMILIES[other].parent and same_bus(address, at) for other, at in functions)
-        devices.append(Device(number, family, counts.get(name, 0), address, sriov, irq))
+        in_tree = platform.in_tree or family.later
+        devices.append(Device(number, family, counts.get(name, 0), address, sriov, in_tree, irq))
         counts[name] = counts.get(name, 0) + 1
         irq += family.banks + (0 if family.parent else 1)
-    return Machine(root, tuple(devices), *platform)
+    return Machine(root, tuple(devices), platform.cpus, platform.aes, platform.kernel, platform.priority)
 
 
 def same_bus(one: str, other: str) -> bool:
@@ -113,7 +117,7 @@ def same_bus(one: str, other: str) -> bool:
 def save(machine: Machine) -> None:
     """Write the machine's description, from which ``load`` makes it again. Raises OSError."""
     functions = [(device.family.name, device.address) for device in machine.devices]
-    platform = Platform(machine.cpus, machine.aes, machine.kernel, machine.priority)
+    platform = Platform(machine.cpus, machine.aes, machine.kernel, machine.priority, machine.in_tree)
     text = json.dumps({"functions": functions, **platform._asdict()}, indent=1)
     sysroot.publish(machine.root, FILE, f"{text}\n".encode())
 
@@ -128,7 +132,8 @@ def load(root: str) -> Machine:
         functions = [(str(name), str(address)) for name, address in parts["functions"]]
         major, minor = parts["kernel"]
         priority = None if parts["priority"] is None else int(parts["priority"])
-        platform = Platform(int(parts["cpus"]), bool(parts["aes"]), (int(major), int(minor)), priority)
+        release, in_tree = (int(major), int(minor)), bool(parts["in_tree"])
+        platform = Platform(int(parts["cpus"]), bool(parts["aes"]), release, priority, in_tree)
         return assemble(root, functions, platform)
     except (ValueError, KeyError, TypeError) as error:
         raise MachineError(f"{root}/{FILE} does not describe a simulated machine: {error!r}") from error

@@ -7,7 +7,7 @@ debugfs of a device of the former that is down can't be opened (EFAULT); here th
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from simulator.machine import activity, algorithms, driverconf, interrupts, intree, sysroot
+from simulator.machine import activity, algorithms, driverconf, interrupts, intree, ipsec, sysroot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,20 +66,27 @@ def show(machine: "Machine") -> None:
 
 def show_tables(machine: "Machine") -> None:
     """Write /proc/crypto and /proc/interrupts."""
-    activities = activity.everything(machine)
-    table = algorithms.render(
-        aes=machine.aes,
-        symmetric=machine.priority if any(each.symmetric for each in activities.values()) else None,
-        asymmetric=any(each.asymmetric for each in activities.values()),
-    )
-    sysroot.publish(machine.root, "proc/crypto", table)
-    table = interrupts.render(machine, activities, activity.ticks(machine))
+    show_algorithms(machine)
+    table = interrupts.render(machine, activity.everything(machine), activity.ticks(machine))
     sysroot.publish(machine.root, "proc/interrupts", table)
+
+
+def show_algorithms(machine: "Machine") -> None:
+    """Write /proc/crypto."""
+    activities = activity.everything(machine).values()
+    table = algorithms.Table(
+        aes=machine.aes,
+        symmetric=machine.priority if any(each.symmetric for each in activities) else None,
+        asymmetric=any(each.asymmetric for each in activities),
+        tunnel=ipsec.running(machine.root),
+        offloaded=machine.offloads,
+    )
+    sysroot.publish(machine.root, "proc/crypto", algorithms.render(table))
 
 
 def show_device(machine: "Machine", device: "Device", state: "Activity | None") -> None:
     """Write a device's directory in debugfs, or remove it when the driver is not loaded."""
-    if device.family.in_tree:
+    if device.in_tree:
         if loaded(machine):
             intree.show(machine, device)
         return
@@ -108,9 +115,9 @@ def show_device(machine: "Machine", device: "Device", state: "Activity | None") 
 
 def show_counters(machine: "Machine", device: "Device", state: "Activity") -> None:
     """Write what the firmware has counted (adf_fw_counters.c); a virtual function has no such file."""
-    if device.family.in_tree:
+    if device.in_tree:
         intree.show_counters(machine, device)
-    if device.family.in_tree or device.family.parent:
+    if device.in_tree or device.family.parent:
         return
     lines = [_RULE, "| FW Statistics for Qat Device                   |\n", _RULE]
     for engine, (requests, responses) in enumerate(zip(state.requests, state.responses, strict=True)):
@@ -164,7 +171,7 @@ def _bind(root: str, device: "Device", *, is_loaded: bool) -> None:
         sysroot.link(root, f"sys/{driver}/module", f"../../../../module/{device.family.module}")
         sysroot.link(root, f"sys/{driver}/{device.address}", f"../../devices/{device.address}")
         # A device of the kernel's own driver is elsewhere: see inventory.KERNEL.
-        up = "../../../../../sys" if device.family.in_tree else "../../../.."
+        up = "../../../../../sys" if device.in_tree else "../../../.."
         sysroot.link(root, f"{device.pci}/driver", f"{up}/{driver}")
     else:
         sysroot.discard(root, f"{device.pci}/driver")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from simulator.machine import faultfiles, hardware, ipsec, qat_service, sysroot
+from simulator.machine import faultfiles, hardware, inventory, ipsec, kernel, qat_service, sysroot
 from simulator.machine.sysroot import MachineError
 from simulator.machine.terminal import complain
 
@@ -23,10 +23,19 @@ def main(arguments: "Sequence[str]") -> int:
         if name == "qat_service":
             return qat_service.main(root, path, verb, others)
         status = faultfiles.interfere(root, name, _word(verb))
-        return ipsec.main(root, path, verb) if status is None else status
+        return _ipsec(root, path, verb) if status is None else status
     except (MachineError, OSError) as error:
         complain(f"{path}: {error}\n")
         return 1
+
+
+def _ipsec(root: str, path: str, verb: str) -> int:
+    before = ipsec.running(root)
+    status = ipsec.main(root, path, verb)
+    if ipsec.running(root) != before:
+        with sysroot.locked(root):
+            kernel.show_algorithms(inventory.load(root))
+    return status
 
 
 def _word(verb: str) -> str:

@@ -1,10 +1,15 @@
-"""``qat_rl`` in a device's sysfs directory: rate limits, set by way of scratch registers (Linux: adf_sysfs_rl.c)."""
+"""``qat_rl`` in a device's sysfs directory: rate limits, set by way of scratch registers.
+
+Linux: adf_sysfs_rl.c, adf_rl.c. Each service has a root and a cluster with the first numbers; who asks for those is
+refused.
+"""
 
 import errno
 from typing import TYPE_CHECKING
 
 from simulator.machine.attributes import Attribute, View, number, refused, word
 from simulator.machine.settings import Limit
+from simulator.machine.switch import service_of
 
 if TYPE_CHECKING:
     from simulator.machine.settings import Settings
@@ -13,8 +18,7 @@ _SINCE = (6, 7)
 _SERVICES = ("asym", "sym", "dc")
 _CAPACITY = 1000
 _MOST_RING_PAIRS = 4
-# What a limit is called: its kind (leaf), and its number of that kind.
-_FIRST_ID = 2 << 9
+_MOST_IDS = 4 + 16 + 64
 
 
 def _store_register(view: View, **changes: "int | str") -> "Settings":
@@ -47,6 +51,16 @@ def _free(view: View, service: str, but: int = -1) -> int:
     return _CAPACITY - sum(each.cir for key, each in view.settings.limits if each.srv == service and key != but)
 
 
+def _free_id(view: View) -> int:
+    """Return the lowest number that is free. Raises OSError."""
+    taken = {key for key, _limit in view.settings.limits}
+    own = 2 * len(view.served & set(_SERVICES))
+    free = next((key for key in range(own, _MOST_IDS) if key not in taken), None)
+    if free is None:
+        raise refused(errno.ENOSPC)
+    return free
+
+
 def _checked(view: View, limit: Limit, own: int = -1) -> Limit:
     others = [each for key, each in view.settings.limits if key != own]
     if (
@@ -56,6 +70,7 @@ def _checked(view: View, limit: Limit, own: int = -1) -> Limit:
         or not 0 < limit.cir <= limit.pir <= _CAPACITY
         or limit.cir > _free(view, limit.srv, own)
         or any(each.rp & limit.rp for each in others)
+        or any(limit.rp >> ring & 1 and service_of(view, ring) != limit.srv for ring in range(limit.rp.bit_length()))
     ):
         raise refused(errno.EINVAL)
     return limit
@@ -65,8 +80,7 @@ def _operate(view: View, text: str) -> "Settings":
     settings, verb = view.settings, word(text)
     limits = dict(settings.limits)
     if verb == "add":
-        chosen = next(key for key in range(_FIRST_ID, _FIRST_ID + len(limits) + 1) if key not in limits)
-        limits[chosen] = _checked(view, settings.limit)
+        limits[chosen := _free_id(view)] = _checked(view, settings.limit)
         return settings._replace(limits=tuple(limits.items()), limit_id=chosen)
     if verb == "rm_all":
         return settings._replace(limits=())

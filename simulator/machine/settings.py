@@ -53,8 +53,8 @@ def current(machine: Machine, device: Device) -> Settings:
     name = _file(device)
     data = sysroot.read(machine.root, name)
     if data is None:
-        # Crypto for every other device, compression for the rest (adf_gen4_config.c).
-        return Settings("dc" if device.number % 2 else "sym;asym")
+        # Crypto for every other device, compression for the rest (adf_gen4_config.c); earlier ones serve all.
+        return Settings("asym;sym;dc" if not device.family.later else "dc" if device.number % 2 else "sym;asym")
     try:
         fields = json.loads(data)
         return Settings(

@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from agent import edit
+from agent import filter as subtree
+from agent.depth import shortened
 from agent.model.load import Model
 from agent.tree import Node, cleaned, escape, from_json, instance_path, merge
+from translators.counts import Counts
 
 T = "{urn:example:t}"
 NETCONF = "urn:ietf:params:xml:ns:netconf:base:1.0"
@@ -302,3 +305,79 @@ def test_xml_is_written_once(model: Model) -> None:
     assert before is not None
     assert now is not None
     assert now.xml() is before.xml()
+
+
+# Lists of counters become nodes when somebody looks at them.
+
+
+def interrupts(model: Model, cpus: Any) -> Node:
+    row = {"irq": 131, "name": "qat0-bundle1 & <more>", "total": 26, "cpu": cpus}
+    device = {"address": "0000:01:00.0", "name": "qat_dev0", "interrupt": [row, {"irq": 130, "cpu": []}]}
+    return from_json(model.root, {"hardware-acceleration:acceleration": {"qat": {"device": [device]}}})
+
+
+def counting(model: Model) -> tuple[Node, Node]:
+    """Return the same tree made of counters and made of trees."""
+    counts = Counts("id", (0, 2, 77), "count", (b"0", b"17", b"9"))
+    return interrupts(model, counts), interrupts(model, list(counts))
+
+
+def said(node: Node) -> Any:
+    """Return all that a tree says, by looking at each of its nodes."""
+    return node.schema.name, node.value, [said(child) for child in node.all()]
+
+
+def test_counters_are_written_as_the_list_that_they_stand_for(model: Model) -> None:
+    counted, plain = counting(model)
+    assert counted.xml() == plain.xml()
+    assert (
+        b"<total>26</total><cpu><id>0</id><count>0</count></cpu><cpu><id>2</id><count>17</count></cpu>" in plain.xml()
+    )
+
+
+def test_counters_are_nodes_to_whoever_looks_at_them(model: Model) -> None:
+    counted, plain = counting(model)
+    assert said(counted) == said(plain)
+    assert counted.xml() == plain.xml()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "<name/>",
+        "<cpu/>",
+        "<cpu><id>2</id></cpu>",
+        "<cpu><id>2</id><count/></cpu>",
+        "<cpu><count>9</count></cpu>",
+        "<irq>131</irq><cpu><count/></cpu>",
+    ],
+)
+def test_a_filter_finds_counters(model: Model, content: str) -> None:
+    rows = f"<device><interrupt>{content}</interrupt></device>"
+    filters = subtree.compile_subtree(
+        etree.fromstring(
+            f'<f><acceleration xmlns="urn:accel-agent:hardware-acceleration"><qat>{rows}</qat></acceleration></f>'
+        ),
+        model.root,
+    )
+    counted, plain = counting(model)
+    assert subtree.apply(counted, filters).xml() == subtree.apply(plain, filters).xml() != b""
+
+
+@pytest.mark.parametrize("depth", range(1, 8))
+def test_counters_have_a_depth(model: Model, depth: int) -> None:
+    counted, plain = counting(model)
+    assert shortened(counted, counted, depth).xml() == shortened(plain, plain, depth).xml()
+
+
+def test_counters_are_merged_with_what_else_there_is(model: Model) -> None:
+    counted, plain = counting(model)
+    other = interrupts(model, [{"id": 1, "count": 5}])
+    assert merge(counted, other).xml() == merge(plain, other).xml() == merge(other, plain).xml()
+    assert merge(other, counted).xml() == merge(other, plain).xml()
+
+
+def test_counters_of_leafs_that_the_schema_lacks(model: Model) -> None:
+    with pytest.raises(KeyError, match="interrupt/cpu/number"):
+        interrupts(model, Counts("number", (0,), "count", (b"0",)))

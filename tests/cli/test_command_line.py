@@ -103,6 +103,13 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         ("serve --user x", "--user and --password-file belong together: give both or neither"),
         ("serve --password-file x", "--user and --password-file belong together: give both or neither"),
         ("demo --no-device --device c6xx", "--no-device and --device exclude each other"),
+        ("demo --kernel banana", "argument --kernel: 'banana' is not a version of Linux such as 6.12"),
+        ("demo --device c6xx --device 4xxx", "a machine has one driver"),
+        ("simulate x --kernel banana", "of which the drivers are played: c3xxx from 4.5 on, "),
+        ("simulate x --kernel banana", "4xxx from 6.0 on, 401xx from 6.0 on, 402xx from 6.4 on, "),
+        ("simulate x --kernel 5.10 --device 4xxx", "a 4xxx is simulated with Linux 6.0 and later only, not with 5.10"),
+        ("simulate x --driver own", "argument --driver: invalid choice: 'own', there are in-tree, out-of-tree"),
+        ("simulate x --driver in-tree --device d15xx", "Linux itself has no driver for a d15xx"),
         ("relay x", "unrecognized arguments: x; see accel-agent relay --help"),
         (
             "plan --sorce running",
@@ -125,7 +132,9 @@ def test_wrong_words_of_set_are_one_line(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_the_help_of_simulate_says_how_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_of("simulate", "--help") == 0
-    assert "It ends when the devices are stopped\n(DIR/etc/init.d/qat_service stop)" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "It ends when the devices are stopped\n(DIR/etc/init.d/qat_service stop)" in text
+    assert "pip install 'accel-agent[simulate-fuse]'" in text
 
 
 def test_a_password_file_of_serve_that_is_not_there(run: Run, tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import re
+import shlex
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -13,6 +16,7 @@ import simulator
 from agent import cli
 from agent.cli import doctor_report
 from translators.doctor.finding import OK, UNKNOWN, Check, Finding
+from translators.real_host import RealHost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -85,6 +89,7 @@ def test_a_healthy_machine_has_no_problem(build: Build, capsys: Capture) -> None
     well = {"hardware", "driver", "stack", "configuration-file", "device-state", "services", "kernel-algorithms"}
     well |= {"interrupts", "counters", "heartbeat", "aes-instructions", "iommu"}
     assert {check for check, rows in found.items() for finding in rows if finding["verdict"] == "ok"} >= well
+    assert found["ipsec"][0]["text"].startswith("tunnels with AES_CBC with HMAC_SHA2_256_128 use QAT")
 
 
 def test_no_device(build: Build, capsys: Capture) -> None:
@@ -124,8 +129,9 @@ def test_compression_only(build: Build, capsys: Capture) -> None:
     carry_out(root / SERVICE, "start")
     _, found = findings(capsys, root)
 
-    assert problems(found) == {"services", "kernel-algorithms"}
+    assert problems(found) == {"services", "kernel-algorithms", "ipsec"}
     assert "compression only" in found["services"][0]["text"]
+    assert found["ipsec"][0]["text"].startswith("tunnels with AES_CBC with HMAC_SHA2_256_128: software")
 
 
 def test_no_driver(build: Build, capsys: Capture) -> None:
@@ -203,6 +209,27 @@ def test_a_machine_that_is_not_as_configured(fresh: Gateway, tmp_path: Path) -> 
     assert (down["verdict"], "wants 0000:3d:00.0 up" in down["text"]) == ("problem", True)
 
 
+def advised(gateway: Gateway, check: str) -> tuple[str, list[list[str]]]:
+    """Return what a check finds first, and the agent's commands in what it advises."""
+    result = gateway("doctor", "--sysroot", gateway.ready["sysroot"], "--format", "json")
+    finding = next(found for found in json.loads(result.stdout)["findings"] if found["check"] == check)
+    commands = re.findall(r"accel-agent (.+?)(?=, then|; |\. |\.$)", finding.get("action", ""))
+    return finding["verdict"], [shlex.split(command) for command in commands]
+
+
+def test_what_is_advised_where_an_agent_serves_does_it(fresh: Gateway, tmp_path: Path) -> None:
+    root = tmp_path / fresh.ready["sysroot"]
+    path = root / "etc/c6xx_dev0.conf"
+    path.write_text(path.read_text().replace("ServicesEnabled = cy", "ServicesEnabled = dc"))
+    for check in ("device-state", "services"):
+        verdict, commands = advised(fresh, check)
+        assert (verdict, commands[-1:]) == ("problem", [["commit"]]), commands
+        for command in commands:
+            done = fresh(*command)
+            assert done.returncode == 0, done.stderr
+        assert advised(fresh, check)[0] == "ok"
+
+
 def test_an_agent_that_does_not_answer_stops_nothing(build: Build, run: Callable[..., Result], tmp_path: Path) -> None:
     words = ("doctor", "--sysroot", str(build("c3xxx")), "--format", "json")
     write(tmp_path, "socket")
@@ -241,6 +268,28 @@ def test_the_fields_of_the_json_are_stable(build: Build, capsys: Capture) -> Non
     assert all({"check", "title", "verdict", "text"} <= set(finding) <= allowed for finding in tree["findings"])
     verdicts = {"ok", "problem", "not-applicable", "unknown"}
     assert {finding["verdict"] for finding in tree["findings"]} <= verdicts
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_below_a_sysroot_too_an_ordinary_user_may_lack_something(
+    build: Build, capsys: Capture, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    read = RealHost.read
+
+    def denied(host: RealHost, path: str, **options: int) -> bytes:
+        if path.endswith("/fw_counters"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return read(host, path, **options)
+
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    if kept:
+        monkeypatch.setattr(RealHost, "read", denied)
+    doctor(build("c3xxx"), "--format", "json")
+
+    tree = json.loads(capsys.readouterr().out)
+    assert ("counters" in tree["needs-root"]) == kept
+    assert bool(tree["needs-root"]) == kept
+    assert ("Run this as root" in str(tree["findings"])) == kept
 
 
 def test_an_ordinary_user_is_told_which_checks_need_root() -> None:

@@ -735,7 +735,8 @@ def test_c216_a_commit_tells_what_became_of_the_machine(agent: Agent, session: S
         r"<ipsec-refresh><method>restart</method><outcome>succeeded</outcome><duration>\d+</duration></ipsec-refresh>"
     )
     assert refresh.fullmatch(hear(listener))
-    state = "<device-state-change><address>{}</address><old-status>{}</old-status><new-status>{}</new-status>"
+    statuses = "<old-status>{}</old-status><new-status>{}</new-status>"
+    state = f"<device-state-change><address>{{}}</address><name>qat_dev0</name>{statuses}"
     assert hear(listener).startswith(state.format(ADDRESS, "down", "up"))
     told = "<acceleration-change><active>{}</active><fallback-active>false</fallback-active><cause>{}</cause>"
     assert hear(listener).startswith(told.format("true", "commit"))

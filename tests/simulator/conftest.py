@@ -82,6 +82,12 @@ class Gateway:
         fields = [dict(_field(line) for line in entry.splitlines()) for entry in entries]
         return {entry["driver"]: int(entry["priority"]) for entry in fields}
 
+    def references(self) -> dict[str, int]:
+        """Return the reference count of each driver in /proc/crypto that has users."""
+        entries = self.text("proc/crypto").strip().split("\n\n")
+        fields = [dict(_field(line) for line in entry.splitlines()) for entry in entries]
+        return {entry["driver"]: int(entry["refcnt"]) for entry in fields if entry["refcnt"] != "1"}
+
     def processes(self) -> list[int]:
         """Return the process ids of everything that runs for this machine."""
         found = []

@@ -317,6 +317,10 @@ def test_rates_are_limited_by_way_of_registers(serve: Make) -> None:
     assert put(srv="dc") == errno.EINVAL
     assert put(rp="0x5", srv="sym", cir="200", pir="400", sla_op="add") is None
     chosen = gateway.text(f"{folder}/id")
+    # Each of the two services has a root and a cluster, which nobody else may look at.
+    assert (chosen, put(id="3", sla_op="get")) == ("4\n", errno.EINVAL)
+    # A ring pair of the other service.
+    assert put(rp="0x2", srv="sym", cir="1", pir="1", sla_op="add") == errno.EINVAL
     assert put(rp="0x4", cir="100", sla_op="add") == errno.EINVAL
     assert put(rp="0xa0", cir="900", pir="900", sla_op="add") == errno.EINVAL
     assert put(cap_rem="sym") is None

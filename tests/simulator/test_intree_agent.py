@@ -10,11 +10,13 @@ import pytest
 import simulator
 from simulator import faults
 from translators.apply import apply, unwind
-from translators.base import Plan, StepError
-from translators.qat import counters, heartbeat, intree, ras, telemetry
+from translators.base import Invocation, Plan, StepError
+from translators.qat import counters, heartbeat, intree, ras, ratelimit, telemetry
 from translators.qat.devices import inventory
 from translators.qat.drivers import IN_TREE, loaded_kind, module_is_missing
 from translators.qat.intree_steps import BringDown, BringUp, SetAttribute
+from translators.qat.ratelimit import Limit
+from translators.qat.translator import QatTranslator
 from translators.real_host import RealHost
 
 if TYPE_CHECKING:
@@ -74,6 +76,28 @@ def test_a_device_gets_other_services_and_counts(serve: Make, until: Until) -> N
     until(requests, "traffic")
     before = requests()
     until(lambda: requests() > before, "more traffic")
+
+
+def test_what_going_down_loses_is_brought_back_by_a_restart(serve: Make) -> None:
+    host = RealHost(serve(f"4xxx@{ADDRESS}", ipsec=False).root)
+    registers = f"/sys/bus/pci/devices/{ADDRESS}/qat_rl"
+    limits = (Limit("asym", 0x2, 100, 300), Limit("sym", 0x5, 250, 500), Limit("sym", 0x10, 50, 50))
+    ratelimit.bring_back(host, ADDRESS, limits)
+    host.assign(f"{registers}/id", b"5\n")
+    host.assign(f"{registers}/sla_op", b"rm\n")
+    host.assign(f"{DEBUGFS}/telemetry/control", b"2\n")
+    host.assign(f"{intree.folder(ADDRESS)}/auto_reset", b"on\n")
+    left = (limits[0], limits[2])
+    assert ratelimit.read(host, ADDRESS) == left
+
+    plan = QatTranslator().act(Invocation("device/restart", (ADDRESS,)), {"enabled": True}, host)
+    assert ratelimit.read(host, ADDRESS) == left
+    plan.steps[0].perform(host)
+    assert ratelimit.read(host, ADDRESS) == ()
+    plan.steps[1].perform(host)
+    assert ratelimit.read(host, ADDRESS) == left
+    assert host.read(f"{DEBUGFS}/telemetry/control") == b"2\n"
+    assert _switch(host).auto_reset
 
 
 def test_errors_are_accumulated_over_down_and_up(serve: Make) -> None:

@@ -1,4 +1,4 @@
-"""What is told of a machine: of its devices, of one that has none, and how much is read for it."""
+"""What is told of a machine: of its devices, and of one that has none."""
 
 from __future__ import annotations
 
@@ -14,14 +14,10 @@ from tests.system.client import DEADLINE, ENABLED, HA, device, enabled, qat, unt
 from tests.system.gateway import COMMAND, environment
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.system.client import Client, Refusal
     from tests.system.gateway import Gateway
 
 ADDRESS = "0000:3d:00.0"
-# With the longest interval nothing but requests has the devices read.
-QUIET = "<health><interval>4294967295</interval></health>"
 INLINE = (
     '<validate xmlns="urn:ietf:params:xml:ns:netconf:base:1.0"><source><config>'
     f"{enabled()}</config></source></validate>"
@@ -64,37 +60,6 @@ def test_without_a_driver_the_refusal_says_which_one_is_needed(gateway: Gateway,
             assert part in refusal.message
     assert gateway.commands() == []
     assert client.config_text("running") == ""
-
-
-# Reading no more than what is asked for.
-
-
-@pytest.mark.needs("strace")
-def test_a_filter_for_one_devices_flows_reads_only_that_devices_file(gateway: Gateway) -> None:
-    addresses = ["0000:3d:00.0", "0000:3e:00.0", "0000:3f:00.0"]
-    gateway.build(*(f"c6xx@{address}" for address in addresses)).start_driver()
-    trace = gateway.folder / "trace"
-    # Started below strace, as attaching to a process that runs is not open to every user.
-    gateway.start(under=("strace", "-f", "--seccomp-bpf", "-e", "trace=open,openat,openat2", "-o", str(trace)))
-    client = gateway.connect()
-    client.apply(enabled(more=QUIET))
-    assert gateway.commands() == []
-    _wait_until_it_stays(trace)  # the look that follows a commit
-
-    def opened(content: str) -> list[str]:
-        before = len(trace.read_bytes())
-        client.get(content)
-        paths = re.findall(rb'open(?:at|at2)?\([^"]*"([^"]*)"', trace.read_bytes()[before:])
-        machine = str(gateway.root.resolve())
-        return sorted(path.decode().removeprefix(machine) for path in paths if path.startswith(machine.encode()))
-
-    pci = f"/sys/bus/pci/devices/{addresses[1]}"
-    counters = f"/sys/kernel/debug/qat_c6xx_{addresses[1]}/fw_counters"
-    identity = ["/sys/bus/pci/devices", f"{pci}/device", f"{pci}/vendor"]
-    assert opened(qat(device(addresses[1], "<flows/>"))) == [*identity, counters]
-    assert opened(qat(device(addresses[1], "<family/>"))) == identity
-    assert opened(qat("<enabled/>")) == []
-    assert opened(f'<acceleration xmlns="{HA}"><cpu><aes-ni/></cpu></acceleration>') == ["/proc/cpuinfo"]
 
 
 # Each device has what is its own.
@@ -198,16 +163,6 @@ def _show(gateway: Gateway, *words: str) -> str:
     )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
-
-
-def _wait_until_it_stays(file: Path) -> None:
-    seen = [0]
-
-    def stays() -> bool:
-        seen.append(file.stat().st_size)
-        return len(seen) > 50 and len(set(seen[-50:])) == 1
-
-    until(stays, "nothing is read any more")
 
 
 def _counters(gateway: Gateway, address: str) -> tuple[list[int], list[int]]:

@@ -143,8 +143,8 @@ class _Driver:
         if not isinstance(text, bytes):
             return f"QAT Error: Filename {path} cannot be read\n"
         self.up.add(target)
-        host.files[f"{self.folder(target)}/dev_cfg"] = b"\n".join(
-            line for line in text.splitlines() if line and not line.startswith(b"#")
+        host.files[f"{self.folder(target)}/dev_cfg"] = b"".join(
+            line + b"\n" for line in text.splitlines() if line and not line.startswith(b"#")
         )
         if "vf@" not in target:
             host.files[f"{self.folder(target)}/fw_counters"] = COUNTERS

@@ -19,15 +19,15 @@ FOLDER = f"{DEBUGFS}/qat_c3xxx_0000:01:00.0"
 RELEASE = "6.6.1"
 
 
-def findings(host: RecordedHost, name: str, *, heartbeat: bool = False) -> list[Finding]:
-    """Return what one check finds on a machine."""
+def findings(host: RecordedHost, name: str, **options: bool) -> list[Finding]:
+    """Return what one check finds on a machine; the options are those of ``Look``."""
     check = next(check for check in CHECKS if check.name == name)
-    return [finding for _, finding in examine(Look(host, heartbeat=heartbeat), root=True, checks=[check])]
+    return [finding for _, finding in examine(Look(host, **options), root=True, checks=[check])]
 
 
-def only(host: RecordedHost, name: str, *, heartbeat: bool = False) -> Finding:
+def only(host: RecordedHost, name: str, **options: bool) -> Finding:
     """Return the one thing that a check finds."""
-    (finding,) = findings(host, name, heartbeat=heartbeat)
+    (finding,) = findings(host, name, **options)
     return finding
 
 

@@ -3,7 +3,7 @@
 import errno
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 import pytest
 
@@ -148,6 +148,29 @@ def test_without_root_the_checks_that_lack_it_say_so(gateway: MakeGateway) -> No
     assert {"device-state", "counters", "kernel-algorithms", "kernel-log"} <= lacking
     assert "hardware" not in lacking
     assert not [row for row in listed(Look(host), root=True) if row[3] is not None and "as root" in row[3]]
+
+
+def test_root_is_advised_only_where_something_was_kept_back(gateway: MakeGateway) -> None:
+    look = Look(gateway(PF))  # it has no kernel log
+    found = listed(look, root=False)
+
+    assert ("kernel-log", UNKNOWN, None) in [(name, verdict, action) for name, verdict, _, action in found]
+    assert not look.denied
+
+
+def test_what_is_kept_back_while_it_is_read_is_noted_too(gateway: MakeGateway) -> None:
+    class Log(RecordedHost):
+        def messages(self, path: str) -> Generator[bytes, None, None]:
+            yield from ()
+            raise PermissionError(errno.EPERM, "Operation not permitted", path)
+
+    made = gateway(PF)
+    files = made.files | {"/dev/kmsg": b""}
+    look = Look(Log(files, made.links, made.folders, made.programs, complete=True), interval=0)
+    found = {name: action for name, _, _, action in listed(look, root=False)}
+
+    assert look.denied
+    assert "as root" in (found["kernel-log"] or "")
 
 
 def test_a_device_is_known_to_be_up_without_root(gateway: MakeGateway) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tests.translators.doctoring import FOLDER, PCI, PF, QAT_SERVICE, findings, in_tree, only, started
 from translators.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, UNKNOWN
 from translators.qat.kernel_log import BOOT_ID, KMSG
+from translators.qat.kernel_log_rules import rule_of
 from translators.record import RecordedHost
 
 MakeGateway = Callable[..., RecordedHost]
@@ -92,6 +93,16 @@ def test_how_the_kernels_driver_is_started(gateway: MakeGateway) -> None:
     assert f"echo up > {SWITCH}/state" in (only(host, "device-state").action or "")
 
 
+def test_where_an_agent_serves_it_starts_the_devices(gateway: MakeGateway) -> None:
+    host = in_tree(gateway(GEN4))
+    host.files[f"{SWITCH}/state"] = b"down\n"
+    for machine, past in ((gateway(PF), QAT_SERVICE), (host, "echo")):
+        action = only(machine, "device-state", agent=True).action or ""
+        assert action.startswith("Start it: accel-agent set qat enabled true, then accel-agent commit.")
+        assert past not in action
+        assert past in (only(machine, "device-state").action or "")
+
+
 def test_a_state_that_cannot_be_told(gateway: MakeGateway) -> None:
     host = gateway(PF)
     del host.files["/proc/interrupts"]
@@ -117,6 +128,11 @@ def test_services_without_sym(gateway: MakeGateway, words: str, told: str) -> No
         assert (found.verdict, told in found.text) == (PROBLEM, True)
         assert "ServicesEnabled = cy" in (found.action or "")
         assert "/etc/c3xxx_dev0.conf" in (found.action or "")
+        by_agent = "accel-agent set qat device 0000:01:00.0 services 'asym sym', then accel-agent commit"
+        assert (
+            only(machine, "services", agent=True).action
+            == f"Give it the sym service: {by_agent}. IPsec needs no other."
+        )
 
 
 def test_one_device_for_compression_beside_one_for_ipsec_is_no_problem(gateway: MakeGateway) -> None:
@@ -130,6 +146,14 @@ def test_services_of_the_kernels_driver(gateway: MakeGateway) -> None:
     host.files.update({f"{SWITCH}/state": b"down\n", f"{SWITCH}/cfg_services": b"dc\n"})
     found = only(host, "services")
     assert (found.verdict, f"{SWITCH}/cfg_services" in (found.action or "")) == (PROBLEM, True)
+    assert SWITCH not in (only(host, "services", agent=True).action or SWITCH)
+
+
+def test_services_of_a_device_without_a_switch_are_nobodys_to_change(gateway: MakeGateway) -> None:
+    host = in_tree(started(gateway(PF)))
+    host.files[f"{FOLDER}/dev_cfg"] = b"[GENERAL]\nServicesEnabled = dc\n"
+    for agent in (False, True):
+        assert "no switch" in (only(host, "services", agent=agent).action or "")
 
 
 def test_services_that_are_not_told(gateway: MakeGateway) -> None:
@@ -268,7 +292,10 @@ def test_the_iommu(gateway: MakeGateway) -> None:
     assert only(logged(host), "iommu").verdict == OK
     found = only(logged(host, "Cannot use PF with IOMMU enabled"), "iommu")
     assert (found.verdict, "0000:01:00.0" in found.text) == (PROBLEM, True)
-    assert "virtual functions" in (found.action or "")
+    rule = rule_of("Cannot use PF with IOMMU enabled")
+    assert rule is not None
+    assert (found.action or "").lower().startswith(rule.advice.lower())
+    assert "virtual functions, or boot with iommu=pt" in rule.advice
     assert only(host, "kernel-log").verdict == OK
     assert only(in_tree(gateway(PF)), "iommu").verdict == NOT_APPLICABLE
     assert only(gateway(VF), "iommu").verdict == NOT_APPLICABLE

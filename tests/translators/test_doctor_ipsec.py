@@ -63,13 +63,18 @@ def test_no_algorithm_as_the_file_has_no_instance_for_the_kernel(gateway: MakeGa
     host.files["/etc/c3xxx_dev0.conf"] = b"[GENERAL]\nServicesEnabled = cy\n[KERNEL]\nNumberCyInstances = 0\n"
     found = only(machine(started(host)), "kernel-algorithms")
     assert "no instance for the kernel in /etc/c3xxx_dev0.conf" in found.text
-    assert "NumberCyInstances" in (found.action or "")
+    assert "NumberCyInstances = 8 in the section [KERNEL] of /etc/c3xxx_dev0.conf" in (found.action or "")
+    by_agent = only(machine(started(host)), "kernel-algorithms", agent=True).action or ""
+    assert "accel-agent set qat device 0000:01:00.0 section KERNEL cy-instances 8" in by_agent
+    assert "/etc" not in by_agent
 
 
 def test_no_algorithm_as_no_device_has_the_service(gateway: MakeGateway) -> None:
     host = gateway(PF)
     host.files["/etc/c3xxx_dev0.conf"] = b"[GENERAL]\nServicesEnabled = dc\n"
-    assert "no running device has the sym service" in only(machine(started(host)), "kernel-algorithms").text
+    found = only(machine(started(host)), "kernel-algorithms")
+    assert "no running device has the sym service" in found.text
+    assert found.action == "Give a device that service: see the check of the services."
 
 
 def test_no_algorithm_on_a_kernel_that_has_them_switched_off(gateway: MakeGateway) -> None:

@@ -169,6 +169,7 @@ def test_both_priorities_are_told_where_qat_is_not_selected(kernel: str, numbers
     assert "cbc-aes-aesni" in made.reason
     assert made.advice is not None
     assert "low priority on purpose" in made.advice
+    assert "measure both" in made.advice
 
 
 def test_the_only_registration_is_taken_whatever_its_priority_when_it_is_in_use() -> None:
@@ -284,6 +285,7 @@ def test_where_qat_registers_nothing_the_advice_is_what_to_look_at() -> None:
     assert "no QAT driver has registered" in made.reason
     assert "cbc-aes-aesni" in made.reason
     assert "--enable-qat-lkcf" in (made.advice or "")
+    assert "Linux 5.18 never" in (made.advice or "")
 
 
 @pytest.mark.parametrize(

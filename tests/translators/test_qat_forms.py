@@ -124,13 +124,17 @@ def rows(cpus: list[int], *names: str, chip: str = "IR-PCI-MSIX-0000:e8:00.0 {:4
     return "\n".join([head, *lines, "NMI:         0   Non-maskable interrupts", ""]).encode()
 
 
+def by_cpu(vector: interrupts.Vector) -> dict[int, int]:
+    return {cpu["id"]: cpu["count"] for cpu in vector.counts()}
+
+
 @pytest.mark.parametrize(
     "cpus", [[0], [0, 1], [0, 2, 5], list(range(1, 512, 2)), list(range(512))], ids=lambda cpus: str(len(cpus))
 )
 def test_each_cpu_that_is_online_has_a_column(cpus: list[int]) -> None:
     found = interrupts.parse(rows(cpus, "qat0-bundle0", "qat0-bundle1", "qat0-ae-cluster"))
     assert [vector.name for vector in found] == ["qat0-bundle0", "qat0-bundle1", "qat0-ae-cluster"]
-    assert all(vector.counts() == {cpu: cpu + 1 for cpu in cpus} for vector in found)
+    assert all(by_cpu(vector) == {cpu: cpu + 1 for cpu in cpus} for vector in found)
 
 
 def test_with_sr_iov_a_device_has_but_one_interrupt() -> None:
@@ -157,14 +161,14 @@ def test_the_name_is_what_comes_after_chip_number_and_trigger(chip: str, address
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
 def test_other_line_ends(ending: bytes) -> None:
     (vector,) = interrupts.parse(rows([0, 3], "qat0-bundle0").replace(b"\n", ending))
-    assert (vector.name, vector.counts()) == ("qat0-bundle0", {0: 1, 3: 4})
+    assert (vector.name, by_cpu(vector)) == ("qat0-bundle0", {0: 1, 3: 4})
 
 
 def test_a_table_that_is_cut_off_gives_no_count_for_a_wrong_cpu() -> None:
     data = rows([0, 1, 2], "qat0-bundle0")
     for length in range(len(data)):
         with suppress(SourceError):
-            assert all(vector.counts() == {0: 1, 1: 2, 2: 3} for vector in interrupts.parse(data[:length]))
+            assert all(by_cpu(vector) == {0: 1, 1: 2, 2: 3} for vector in interrupts.parse(data[:length]))
 
 
 def test_a_large_machine_has_a_large_table_and_there_is_an_end() -> None:

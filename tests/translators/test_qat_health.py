@@ -12,10 +12,10 @@ from translators.qat.model import parse
 from translators.real_host import RealHost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from translators.base import Tree
+    from translators.base import Event, Tree
 
 ADDRESS = "0000:01:00.0"
 
@@ -43,7 +43,7 @@ def say(machine: Path, heartbeat: bytes) -> None:
 
 def state_change(old: str, new: str, reason: str = "") -> Tree:
     why = {"reason": reason} if reason else {}
-    content = {"address": ADDRESS, "old-status": old, "new-status": new, **why}
+    content = {"address": ADDRESS, "old-status": old, "new-status": new, "name": "qat_dev0", **why}
     return {"hardware-acceleration:device-state-change": content}
 
 
@@ -67,6 +67,66 @@ def test_a_device_that_goes_down_by_itself_is_a_warning_with_both_states(machine
     assert event.notification == state_change("up", "down", "the device is stopped")
     assert acceleration.notification == acceleration_change(active=False, cause="external")
     assert supervision.look(RealHost(machine), parse(config())).events == ()
+
+
+def renamed(machine: Path, name: str) -> None:
+    """Have the driver call its device something else, as after it was loaded anew."""
+    table = machine / "proc/interrupts"
+    table.write_text(table.read_text().replace("qat0-", f"{name}-"))
+
+
+def names(events: Iterable[Event]) -> list[str | None]:
+    """Return what the devices are called that are said to have changed."""
+    told = [(event.notification or {}).get("hardware-acceleration:device-state-change") for event in events]
+    return [change.get("name") for change in told if change]
+
+
+def test_a_device_is_called_what_it_was_when_it_last_came_up(machine: Path) -> None:
+    supervision = Supervision()
+    host = RealHost(machine)
+    supervision.look(host, parse(config()))
+    run(machine, "start")
+    simulator.stop(machine)
+    renamed(machine, "qat11")
+    assert names(supervision.changed(host, parse(config()), "commit")) == ["qat_dev11"]
+    run(machine, "stop")
+    assert names(supervision.look(host, parse(config())).events) == ["qat_dev11"]
+    run(machine, "start")
+    simulator.stop(machine)
+    renamed(machine, "qat2")
+    assert names(supervision.changed(host, parse(config()), "commit")) == ["qat_dev2"]
+    run(machine, "stop")
+    run(machine, "start")
+    simulator.stop(machine)
+    renamed(machine, "other")
+    (machine / "sys/bus/pci/devices" / ADDRESS / "vendor").write_text("0x10ee\n")  # gone
+    assert names(supervision.look(host, parse(config())).events) == ["qat_dev2"]
+
+
+def test_a_device_whose_interrupts_tell_no_name_has_none(machine: Path) -> None:
+    supervision = Supervision()
+    host = RealHost(machine)
+    run(machine, "start")
+    simulator.stop(machine)
+    (machine / "proc/interrupts").write_text("no table\n")
+    supervision.look(host, parse(config()))
+    run(machine, "stop")
+    assert names(supervision.look(host, parse(config())).events) == [None]
+
+
+def test_names_are_looked_for_only_when_a_device_comes_up(machine: Path) -> None:
+    class Counting(RealHost):
+        tables = 0
+
+        def read(self, path: str, **options: int) -> bytes:
+            self.tables += path == "/proc/interrupts"
+            return super().read(path, **options)
+
+    run(machine, "start")
+    supervision, host = Supervision(), Counting(machine)
+    for _ in range(3):
+        supervision.look(host, parse(config()))
+    assert host.tables == 1
 
 
 def test_one_that_is_meant_to_be_down_is_no_warning(machine: Path) -> None:

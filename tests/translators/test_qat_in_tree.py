@@ -290,6 +290,23 @@ def test_what_would_take_a_switch_is_refused(leafs: dict[str, Any], leaf: str) -
     assert "has no switch" in error.message
 
 
+def test_one_that_is_down_can_not_be_brought_up() -> None:
+    host = gateway(SECOND, "c3xxx@0000:3e:00.0")
+    del host.files["/sys/kernel/debug/qat_c6xx_0000:3d:00.0/fw_counters"]
+    down, other = plan(host, OFF, ON).notes
+    assert (
+        "0000:3d:00.0 (Intel QAT C62x, 8086:37c8) is down and can't be brought up: the kernel's driver has no" in down
+    )
+    assert "unload its module qat_c62x" in down
+    assert "0000:3e:00.0" in other
+    assert "is left as it is" in other
+    assert not any("can't be" in note for note in plan(host, OFF, on((SECOND, {"enabled": False}))).notes)
+    del host.files["/sys/kernel/debug/qat_c3xxx_0000:3e:00.0/fw_counters"]
+    error = refusal(host, OFF, ON)
+    assert (error.path, error.app_tag) == (f"{PATH}/enabled", "driver-mismatch")
+    assert "can't be brought up: the kernel's driver has no switch" in error.message
+
+
 def test_it_can_not_be_restarted() -> None:
     with pytest.raises(TranslatorError, match="has no switch"):
         restart(gateway(SECOND), SECOND)

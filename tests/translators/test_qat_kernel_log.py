@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from translators.qat import kernel_log
 from translators.qat.kernel_log import BOOT_ID, KMSG, Errors, KernelLog
-from translators.qat.kernel_log_lines import Line, error_of, errors_in, record_line, text_lines
+from translators.qat.kernel_log_lines import DeviceError, Line, error_of, errors_in, record_line, text_lines
 from translators.record import RecordedHost
 from translators.sources import SourceError
 
@@ -73,6 +73,29 @@ def test_what_a_driver_says_has_a_kind_and_advice(said: str, kind: str, severity
     assert found is not None
     assert found.message == f"c6xx {PF}: {said}"
     assert found.advice
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        (f"c6xx {PF}: Cannot use PF with IOMMU enabled", "use virtual functions, or boot with iommu=pt"),
+        ("QAT: Invalid ioctl", "the out-of-tree driver's tool is used with the kernel's own driver"),
+        ("QAT: Invalid header 0x7f45", "starting again changes nothing"),
+        (f"c6xx {PF}: Failed to map FW", "starting again changes nothing"),
+        ("qat_api: disagrees about version of symbol adf_dev_get", "modules of two drivers"),
+        (f"c6xx {PF}: Failed to send init message", "switch the machine off and on again"),
+        (f"c6xx {PF}: AE4 is inactive!!", "switch the machine off and on again"),
+        (f"c6xx {PF}: Failed to load MMP firmware qat_c62x_mmp.bin", "below /lib/firmware, also of the initramfs"),
+        (f"c6xx {PF}: Device not configured", "configuration file"),
+        (f"c6xx {PF}: FW authentication error", "pass virtual functions through instead"),
+        ("RIP: 0010:adf_send_message+0x1a/0x120 [intel_qat]", "acceleration/qat/enabled false"),
+        ("cpaCySymRemoveSession() - : There are 12 requests pending", "the user of the device: find it"),
+    ],
+)
+def test_the_advice_says_what_to_do(text: str, advice: str) -> None:
+    found = error_of(Line(text))
+    assert found is not None
+    assert advice in found.advice
 
 
 @pytest.mark.parametrize(
@@ -343,6 +366,24 @@ def test_a_large_file_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         errors, position = told(host, position)
         every += errors
     assert every == [str(n) for n in range(10)]
+
+
+@pytest.mark.parametrize("records", [False, True])
+def test_a_file_with_very_many_errors_is_told_by_and_by(records: bool) -> None:
+    more = b" DEVICE=+pci:0000:3d:00.0\n " + b"x" * 300 + b"\n"
+    text = b"Feb  2 09:08:01 gateway kernel: c6xx 0000:3d:00.0: AE Start Failed %d\n"
+    data = b"".join(failed(n) + more if records else text % n for n in range(3000))
+    host = RecordedHost(complete=True, files={LOG: data})
+    every: list[DeviceError] = []
+    position, most = None, 0
+    while True:
+        errors, after = KernelLog(host, LOG).read(position)
+        if after == position:
+            break
+        every, position, most = [*every, *errors], after, max(most, len(errors))
+    assert [error.message.rpartition(" ")[2] for error in every] == [str(n) for n in range(3000)]
+    assert most < 2 * kernel_log.ERRORS_LIMIT
+    assert {error.address for error in every} == {"0000:3d:00.0"}
 
 
 def test_a_file_of_records_is_read_like_the_device() -> None:

@@ -294,6 +294,10 @@ def table(cpus: list[int], *rows: tuple[int, list[int], str]) -> bytes:
     return "\n".join([head, *lines, "NMI:         0   Non-maskable interrupts", "ERR:          0", ""]).encode()
 
 
+def by_cpu(vector: interrupts.Vector) -> dict[int, int]:
+    return {cpu["id"]: cpu["count"] for cpu in vector.counts()}
+
+
 def test_vectors_by_the_address_in_the_chips_name() -> None:
     data = table(
         [0, 1, 3],
@@ -303,7 +307,7 @@ def test_vectors_by_the_address_in_the_chips_name() -> None:
     )
     first, second = interrupts.parse(data)
     assert (first.irq, first.name, first.address, first.number) == (130, "qat1-bundle3", "0000:01:00.0", 1)
-    assert first.counts() == {0: 10, 1: 0, 3: 5}
+    assert by_cpu(first) == {0: 10, 1: 0, 3: 5}
     assert (second.irq, second.name, second.address, second.number) == (131, "qat10-ae-cluster", "0001:02:1f.7", 10)
     assert first.belongs_to("0000:01:00.0")
     assert not first.belongs_to("0000:01:00.1")
@@ -355,7 +359,7 @@ def test_sixteen_devices_on_256_cpus() -> None:
             rows.append((irq, counts, f"IR-PCI-MSIX-0000:{device + 0x20:02x}:00.0 {bank:4d}-edge      {name}"))
             expected[irq] = (f"0000:{device + 0x20:02x}:00.0", name, dict(zip(cpus, counts, strict=True)))
     found = interrupts.parse(table(cpus, *rows))
-    assert {vector.irq: (vector.address, vector.name, vector.counts()) for vector in found} == expected
+    assert {vector.irq: (vector.address, vector.name, by_cpu(vector)) for vector in found} == expected
 
 
 @pytest.mark.parametrize(
@@ -369,11 +373,19 @@ def test_sixteen_devices_on_256_cpus() -> None:
         (b"   CPU0\n99999999999: 1 chip 0-edge qat0\n", "no row of an interrupt"),
         (b"   CPU0\n 1: 1  chip 0-edge qat0-\xff\n", "not UTF-8"),
         (b"   CPU0\n 1: 1  chip 0-edge qat0-\0\n", "has the character"),
+        (b"   CPU0\n 1: 1  chip 0-edge qat0-bundle1", "cut off"),
+        (b"   CPU0\n 1: 1  chip 0-edge qat0\n 1: 2  chip 0-edge qat1\n", "an interrupt twice"),
     ],
 )
 def test_other_tables_are_refused(data: bytes, reason: str) -> None:
     with pytest.raises(SourceError, match=reason):
         interrupts.parse(data)
+
+
+def test_a_count_that_is_no_number_is_broken() -> None:
+    (vector,) = interrupts.parse(b" CPU0 CPU1\n 130: 1 0-2 IR-PCI-MSIX-0000:01:00.0  0-edge  qat0-bundle0\n")
+    with pytest.raises(SourceError, match="interrupt 130 has a count that is no number"):
+        vector.counts()
 
 
 @pytest.mark.parametrize("counts", [[], [1], [1, 2, 3]])
@@ -387,7 +399,7 @@ def test_a_row_with_other_counts_than_cpus_is_broken(counts: list[int]) -> None:
 def test_no_table_breaks_the_reader(data: bytes) -> None:
     for head in (b"", b" CPU0 CPU1\n"):
         try:
-            for vector in interrupts.parse(head + data + b"qat"):
+            for vector in interrupts.parse(head + data + b"qat\n"):
                 vector.counts()
         except SourceError:
             pass

@@ -262,6 +262,11 @@ def test_what_is_so_already_needs_nothing(gateway: MakeGateway) -> None:
     assert plan(gateway(C3), ON, OFF) == Plan()
 
 
+def test_at_start_up_what_running_wants_is_brought_up(gateway: MakeGateway) -> None:
+    assert plan(gateway(C3), None, ON).steps == (StartDevices((C3,), (), "restart"),)
+    assert plan(run(gateway(C3), "start"), None, ON).steps == ()
+
+
 def test_a_device_that_went_down_is_started_again(gateway: MakeGateway) -> None:
     host = run(run(gateway(C3, C6A), "start"), "stop", "qat_dev1")
     assert plan(host, ON, ON).steps == (StartDevices((C6A,), (C3,), "restart"),)

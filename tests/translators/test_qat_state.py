@@ -168,6 +168,33 @@ def test_everything_of_a_device_that_is_up(gateway: MakeGateway) -> None:
     assert leafs == {"configured": True, "active": True, "fallback-active": False}
 
 
+@pytest.mark.parametrize("config", [{}, OFF])
+def test_a_device_that_is_up_though_nothing_wants_it_up(gateway: MakeGateway, config: dict[str, object]) -> None:
+    """As after a boot where the driver was loaded by itself."""
+    tree = QatTranslator().operational(started(gateway, PF), ALL, config).tree
+    assert (tree["configured"], tree["active"]) == (False, True)
+    assert (tree["device"][0]["oper-status"], "status-reason" in tree["device"][0]) == ("up", False)
+
+
+def test_a_driver_without_a_file_of_counters_counts_nothing(gateway: MakeGateway) -> None:
+    host = started(gateway, PF)
+    del host.files[f"{FOLDER}/fw_counters"]
+    reading = QatTranslator().operational(host, ALL, ON)
+    (device,) = reading.tree["device"]
+    assert (reading.faults, device["oper-status"]) == ((), "up")
+    assert device.keys().isdisjoint({"flows", "engines"})
+
+
+def test_counters_that_are_0_are_told(gateway: MakeGateway) -> None:
+    host = started(gateway, PF)
+    host.files[f"{FOLDER}/fw_counters"] = b"AE  Requests  Responses\n 0:  0  0\n 1:  0  0\n"
+    flows = QatTranslator().operational(host, ALL, ON).tree["device"][0]["flows"]
+    assert flows == {
+        "engine": [{"id": number, "requests": 0, "responses": 0} for number in (0, 1)],
+        "requests": 0, "responses": 0, "in-flight": 0,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("file_stays", [False, True])
 def test_a_stopped_device_has_no_counters(gateway: MakeGateway, file_stays: bool) -> None:
     reading = QatTranslator().operational(gateway(PF, file_stays=file_stays), ALL, OFF)

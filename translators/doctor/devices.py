@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from translators.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, UNKNOWN, Finding, addresses, no_device
+from translators.doctor.finding import BY_AGENT, NOT_APPLICABLE, OK, PROBLEM, UNKNOWN, Finding, addresses, no_device
 from translators.qat import conf, intree, ras
 from translators.qat.backend_out_of_tree import CONFIGURATION_LIMIT, configuration_file
 from translators.qat.drivers import OUT_OF_TREE
@@ -124,9 +124,12 @@ def _counted(what: str, counts: ras.Counts, action: str) -> Finding | None:
 
 
 def _start(look: Look, device: Device) -> str:
+    switch = intree.read(look.host, device.address)
+    if not has_files(look) and switch is None:
+        return f"It has no switch: take {device.id.module} out and load it again, with nobody using it."
+    if look.agent:
+        return f"Start it: {BY_AGENT}."
     if has_files(look):
         warning = " (it restarts those that are up, too)" if look.up else ""
-        return f"Start it: accel-agent set qat enabled true, then commit; or {QAT_SERVICE} start{warning}."
-    if intree.read(look.host, device.address) is not None:
-        return f"Start it: echo up > {intree.folder(device.address)}/{intree.STATE} ."
-    return f"It has no switch: take {device.id.module} out and load it again, with nobody using it."
+        return f"Start it: {BY_AGENT}; or, without an agent, {QAT_SERVICE} start{warning}."
+    return f"Start it: {BY_AGENT}; or, without an agent, echo up > {intree.folder(device.address)}/{intree.STATE} ."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from translators.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, UNKNOWN, Finding, no_device
+from translators.doctor.finding import BY_AGENT, NOT_APPLICABLE, OK, PROBLEM, UNKNOWN, Finding, no_device
 from translators.doctor.look import waits
 from translators.qat.drivers import (
     IN_TREE,
@@ -141,7 +141,8 @@ def _unbound(look: Look, device: Device) -> Finding:
             "See the kernel log for why: often the firmware file, or a firmware that does not answer.",
         )
     by = _blacklisting(look, module)
-    start = f"{QAT_SERVICE} start" if look.host.executable(QAT_SERVICE) else f"modprobe {module}"
+    tool = look.host.executable(QAT_SERVICE)
+    start = BY_AGENT if tool and look.agent else f"{QAT_SERVICE} start" if tool else f"modprobe {module}"
     action = f"Load it: {start}."
     if by is not None:
         return Finding(PROBLEM, f"{text}: {module} is not loaded, and {by} keeps it from being by itself", action)

@@ -47,12 +47,12 @@ def examine(
 ) -> Iterator[tuple[Check, Finding]]:
     """Yield the findings of each check, at least one of each.
 
-    A check that takes longer than ``seconds``, its own waiting not counted, is given up. ``root``: whether all may be
-    read; where not, findings that lack something say so.
+    A check that takes longer than ``seconds``, its own waiting not counted, is given up. ``root``: this is root, who
+    may read all; where not, and the machine kept something back, findings that lack something say so.
     """
     for check in checks:
         for finding in _ended(check, look, seconds):
-            lacking = finding.verdict == UNKNOWN and check.root and not root
+            lacking = finding.verdict == UNKNOWN and check.root and not root and look.denied
             yield check, replace(finding, action=_AS_ROOT) if lacking else finding
 
 

@@ -18,6 +18,8 @@ PROBLEM: Final = "problem"
 NOT_APPLICABLE: Final = "not-applicable"
 # The machine does not tell, or not to this user: neither good nor bad.
 UNKNOWN: Final = "unknown"
+# How an agent is told to have the devices up; what is done past it, it may undo.
+BY_AGENT: Final = "accel-agent set qat enabled true, then accel-agent commit"
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,8 +126,7 @@ def _used(table: Table) -> Iterator[EspAlgorithms]:
 
 def _reasons(look: Look) -> Iterator[str]:
     """Yield what may be the cause where a running device has registered nothing."""
-    words = [words_of(look, device) for device in look.up]
-    if not any(word is not None and "sym" in (services_in(word) or ()) for word in words):
+    if not _has_service(look):
         yield "no running device has the sym service"
         return
     if look.driver_kind != OUT_OF_TREE:
@@ -144,15 +143,24 @@ def _reasons(look: Look) -> Iterator[str]:
 
 
 def _registering(look: Look) -> str:
-    if look.driver_kind == OUT_OF_TREE:
-        return (
-            "Set NumberCyInstances in the section [KERNEL] of the device's configuration file and restart the device; "
-            "where it is set, take a driver that was built with --enable-qat-lkcf."
+    if not _has_service(look):
+        return "Give a device that service: see the check of the services."
+    if look.driver_kind != OUT_OF_TREE:
+        return "Take another kernel. 'Failed to register crypto algs' in its log has another cause."
+    address = look.up[0].address
+    if look.agent:
+        instances = f"accel-agent set qat device {address} section KERNEL cy-instances 8, then accel-agent commit"
+    else:
+        instances = (
+            f"NumberCyInstances = 8 in the section [KERNEL] of {path_of(look, look.up[0])}, and restart {address}"
         )
-    return (
-        "Give a device the sym service; where one has it, take another kernel. 'Failed to register crypto algs' in "
-        "its log has another cause."
-    )
+    built = "where it has instances, take a driver that was built with --enable-qat-lkcf"
+    return f"Give the kernel instances: {instances}; {built}."
+
+
+def _has_service(look: Look) -> bool:
+    words = [words_of(look, device) for device in look.up]
+    return any(word is not None and "sym" in (services_in(word) or ()) for word in words)
 
 
 def _has_no_instance(look: Look, path: str) -> bool:

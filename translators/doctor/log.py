@@ -9,6 +9,7 @@ from translators.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, UNKNOWN, Fin
 from translators.qat.devices import PCI_DEVICES
 from translators.qat.drivers import OUT_OF_TREE
 from translators.qat.kernel_log import KMSG
+from translators.qat.kernel_log_rules import IOMMU
 from translators.sources import read_link_name
 
 if TYPE_CHECKING:
@@ -71,8 +72,7 @@ def iommu(look: Look) -> Iterator[Finding]:
         yield Finding(
             PROBLEM,
             f"'Cannot use PF with IOMMU enabled': {addresses(refused)} may be up, but not for programs in user space",
-            "IPsec in the kernel is not concerned. For programs, hand virtual functions over to them, or boot with the "
-            "IOMMU off (intel_iommu=off) or, where the driver takes it, iommu=pt.",
+            f"{_sentence(IOMMU)} IPsec in the kernel is not concerned.",
         )
     else:
         yield Finding(OK, f"the driver does not complain of the IOMMU, which is {'on' if grouped else 'off'}")

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from translators.crypto import cpuinfo, proc_crypto
+from translators.doctor.door import Door
 from translators.qat import counters
 from translators.qat.device_source import machine_state
 from translators.qat.devices import inventory
@@ -43,13 +44,21 @@ class Sample:
 class Look:
     """The machine as the checks see it. What it offers raises SourceError or OSError where a source is broken.
 
-    ``interval`` is the seconds between two samples of what counts; ``heartbeat``: the devices' firmware may be asked.
+    ``interval`` is the seconds between two samples of what counts; ``heartbeat``: the devices' firmware may be asked;
+    ``agent``: an agent manages the machine, so that what is advised is what it can do.
     """
 
-    def __init__(self, host: Host, *, interval: float = 1.0, heartbeat: bool = False) -> None:
-        self.host = host
+    def __init__(self, host: Host, *, interval: float = 1.0, heartbeat: bool = False, agent: bool = False) -> None:
+        self._door = Door(host)
+        self.host = self._door.host
         self.interval = interval
         self.heartbeat = heartbeat
+        self.agent = agent
+
+    @property
+    def denied(self) -> bool:
+        """Whether the machine has kept something from this user up to now."""
+        return self._door.denied
 
     @cached_property
     def inventory(self) -> Inventory:
@@ -136,8 +145,7 @@ class Look:
         for vector in observer.vectors() or ():
             for device in self.up:
                 if vector.belongs_to(device.address):
-                    count = sum(vector.counts().values())
-                    interrupts[device.address] = interrupts.get(device.address, 0) + count
+                    interrupts[device.address] = interrupts.get(device.address, 0) + vector.counts().total
         return Sample(engines, interrupts)
 
 

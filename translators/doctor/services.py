@@ -50,8 +50,7 @@ def services(look: Look) -> Iterator[Finding]:
             if able:
                 yield Finding(OK, f"{address} has {has}: the others serve IPsec")
             else:
-                action = f"Give it the sym service: {_where(look, address)}. IPsec needs no other."
-                yield Finding(PROBLEM, f"{address} has {has}: IPsec can't use it", action)
+                yield Finding(PROBLEM, f"{address} has {has}: IPsec can't use it", _giving(look, address))
 
 
 def words_of(look: Look, device: Device) -> str | None:
@@ -72,10 +71,17 @@ def words_of(look: Look, device: Device) -> str | None:
     return None if file is None else conf.value_of(file, GENERAL, SERVICES_KEY)
 
 
-def _where(look: Look, address: str) -> str:
+def _giving(look: Look, address: str) -> str:
+    """Return how a device gets the service that IPsec needs: by the agent where one serves, which else undoes it."""
     device = next(device for device in look.devices if device.address == address)
-    if has_files(look):
+    if not has_files(look) and intree.read(look.host, address) is None:
+        return "Its driver has no switch by which it could get the sym service: take another device for IPsec."
+    if look.agent:
+        how = f"accel-agent set qat device {address} services 'asym sym', then accel-agent commit"
+    elif has_files(look):
         word = "sym" if device.id.stack == "2.0" else "cy, or sym where the driver takes it"
-        return f"{SERVICES_KEY} = {word} in {path_of(look, device)}, and restart it"
-    folder = intree.folder(address)
-    return f"echo down > {folder}/{intree.STATE}, echo 'sym;asym' > {folder}/{intree.SERVICES}, and up again"
+        how = f"{SERVICES_KEY} = {word} in {path_of(look, device)}, and restart it"
+    else:
+        folder = intree.folder(address)
+        how = f"echo down > {folder}/{intree.STATE}, echo 'sym;asym' > {folder}/{intree.SERVICES}, and up again"
+    return f"Give it the sym service: {how}. IPsec needs no other."

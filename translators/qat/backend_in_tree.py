@@ -1,22 +1,23 @@
 """The backend of the kernel's own driver: the switch in sysfs that devices of generation 4 and later have.
 
 Devices of generation 2 have no switch. They are up as long as their driver is bound, so that enabling finds them up,
-and there is nothing to configure; the agent binds and unbinds nothing. Rate limits, and whether telemetry is on, are
-lost by going down as well; they are nothing of this agent's, and are not brought back.
+and there is nothing to configure; the agent binds and unbinds nothing. What going down loses is brought back where the
+same change brings the device up again; where it does not, that is told.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 from translators.base import Plan, TranslatorError
-from translators.qat import intree
+from translators.qat import intree, kept
 from translators.qat.backend import MISMATCH, NO_DRIVER, UNSUPPORTED, Wanted, both_drivers, divided
 from translators.qat.drivers import IN_TREE, OUT_OF_TREE, QATLIB, bound_kinds, loaded_kind, module_is_missing
 from translators.qat.ids import EARLY_STACKS
 from translators.qat.intree_steps import BringDown, BringUp, SetAttribute
 from translators.qat.model import ENABLED, QatConfig
 from translators.qat.services import services_in
+from translators.qat.state import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from translators.host import Host
     from translators.qat.devices import Device
     from translators.qat.model import DeviceConfig
-
-# What every kernel with a switch does for itself: only other values are lost by going down.
-_DEFAULTS: Final = frozenset({f"{intree.POWER}=1", f"{intree.RESET}=off"})
 
 
 class InTree:
@@ -78,15 +76,21 @@ class InTree:
     def enable(self, host: Host, wanted: Wanted) -> Plan:
         usable, notes = self.usable(wanted.found, wanted.after)
         steps: list[Step] = []
+        observer = Observer(host)
+        stuck = 0
         for device in usable:
             config = wanted.after.device(device.address)
             switch = intree.read(host, device.address)
             if switch is None:
-                notes += _without_switch(config, device)
+                down = observer.is_down(device.target)
+                notes += _without_switch(config, device, down=down)
+                stuck += down and config.enabled
+                if stuck == len(usable):
+                    raise TranslatorError(_stuck(device), path=ENABLED, app_tag=MISMATCH)
             elif not config.enabled:
-                steps += _down(device, switch, wanted.after, notes)
+                steps += _down(host, device, switch, wanted.after, notes)
             else:
-                steps += _up(device, switch, config, wanted.after.ipsec_refresh)
+                steps += _up(host, device, switch, wanted.after, notes)
                 notes += _without_sym(device, switch, config)
         notes += [f"{device.label} {_wants(host, device)}" for device in wanted.found if _is_unbound(device)]
         return Plan(tuple(steps), (*notes, *both_drivers(host)))
@@ -99,7 +103,7 @@ class InTree:
             if switch is None:
                 notes.append(f"{device.label} stays as it is: {intree.no_switch(device.address)}")
             else:
-                steps += _down(device, switch, wanted.after, notes)
+                steps += _down(host, device, switch, wanted.after, notes)
         return Plan(tuple(steps), tuple(notes))
 
     def restart(self, host: Host, device: Device, others: Sequence[Device], refresh: str) -> tuple[Step, ...]:  # noqa: ARG002 - one device's switch is its own
@@ -107,14 +111,14 @@ class InTree:
         if switch is None:
             text = f"{device.label} can't be restarted: {intree.no_switch(device.address)}"
             raise TranslatorError(text, path=ENABLED, app_tag=MISMATCH)
-        settings = switch.settings()
+        settings = kept.read(host, device, switch).settings
         return BringDown(device.address, settings, refresh), BringUp(device.address, settings, refresh)
 
 
-def _up(device: Device, switch: intree.Switch, config: DeviceConfig, refresh: str) -> list[Step]:
+def _up(host: Host, device: Device, switch: intree.Switch, after: QatConfig, notes: list[str]) -> list[Step]:
     """Return the steps that bring a device up with its services, or give those to one that is up."""
-    address, services = device.address, config.services
-    found = switch.services
+    address, config, refresh = device.address, after.device(device.address), after.ipsec_refresh
+    services, found = config.services, switch.services
     steps: list[Step] = []
     if services is not None and (found is None or services_in(found) != services):
         if found is None:
@@ -127,8 +131,15 @@ def _up(device: Device, switch: intree.Switch, config: DeviceConfig, refresh: st
         steps.append(SetAttribute(address, intree.SERVICES, intree.spellings(services)[0], found))
     if not switch.up:
         return [*steps, BringUp(address, (), refresh)]
-    settings = switch.settings()
-    return [BringDown(address, settings, refresh), *steps, BringUp(address, settings, refresh)] if steps else []
+    if not steps:
+        return []
+    has = kept.read(host, device, switch)
+    if has.limits:
+        notes.append(
+            f"{device.label} loses {', '.join(has.limits)} by getting other services: its ring pairs have others then"
+        )
+    notes += _unread(device, has)
+    return [BringDown(address, has.settings, refresh), *steps, BringUp(address, has.without_limits, refresh)]
 
 
 def _without_sym(device: Device, switch: intree.Switch, config: DeviceConfig) -> list[str]:
@@ -138,24 +149,37 @@ def _without_sym(device: Device, switch: intree.Switch, config: DeviceConfig) ->
     return [f"{device.label} serves {switch.services}, which is nothing for IPsec: configure its services to have sym"]
 
 
-def _down(device: Device, switch: intree.Switch, after: QatConfig, notes: list[str]) -> list[Step]:
+def _down(host: Host, device: Device, switch: intree.Switch, after: QatConfig, notes: list[str]) -> list[Step]:
     if not switch.up:
         return []
-    settings = switch.settings()
-    lost = [setting for setting in settings if setting not in _DEFAULTS]
-    if lost:
-        notes.append(f"{device.label} loses {', '.join(lost)} by going down, as the kernel keeps the services only")
-    return [BringDown(device.address, settings, after.ipsec_refresh)]
+    has = kept.read(host, device, switch)
+    if has.own:
+        notes.append(f"{device.label} loses {', '.join(has.own)} by going down, as the kernel keeps the services only")
+    notes += _unread(device, has)
+    return [BringDown(device.address, has.settings, after.ipsec_refresh)]
 
 
-def _without_switch(config: DeviceConfig, device: Device) -> list[str]:
+def _unread(device: Device, has: kept.Kept) -> list[str]:
+    return [f"{device.label} may lose by going down what can't be read of it: {what}" for what in has.unread]
+
+
+def _without_switch(config: DeviceConfig, device: Device, *, down: bool) -> list[str]:
     """Return a remark on a device without a switch. Raises TranslatorError for what it would take one for."""
     why = intree.no_switch(device.address)
-    if config.services is not None or not config.enabled:
+    if config.services is not None or not (config.enabled or down):
         leaf, done = ("services", "set") if config.services is not None else ("enabled", "brought down")
         text = f"{device.label} can't be {done}: {why}"
         raise TranslatorError(text, path=f"{config.path}/{leaf}", app_tag=MISMATCH)
-    return [f"{device.label} is left as it is: {why}"]
+    if down:
+        return [_stuck(device)] if config.enabled else []
+    return [f"{device.label} is left as it is: {why}. It is up as long as its driver is bound to it"]
+
+
+def _stuck(device: Device) -> str:
+    return (
+        f"{device.label} is down and can't be brought up: {intree.no_switch(device.address)}. The kernel log says why "
+        f"it is down; unload its module {device.id.module} and load it again"
+    )
 
 
 def _left_alone(device: Device) -> str | None:

@@ -48,9 +48,14 @@ def parse(text: str, source: str) -> tuple[Engine, ...]:
     """
     values: dict[int, dict[str, int | None]] = {}
     heads = 0
+    framed = closed = False
     for line in text.splitlines():
         row = line.strip()
-        if not row or _BORDER.fullmatch(row):
+        if not row:
+            continue
+        closed = _BORDER.fullmatch(row) is not None
+        framed = framed or closed
+        if closed:
             continue
         if _BANNER.fullmatch(row) or _TABLE_HEADER.fullmatch(row):
             heads += 1
@@ -65,8 +70,8 @@ def parse(text: str, source: str) -> tuple[Engine, ...]:
     if heads == 0 or not values:
         raise SourceError(source, f"{shown(text)} is no table of firmware counters")
     engines = tuple(_engine(number, values[number], source) for number in sorted(values))
-    if not text.endswith("\n"):
-        raise SourceError(source, "does not end with a line's end: the table is cut off, and its last number may be")
+    if not text.endswith("\n") or closed != framed:
+        raise SourceError(source, "does not end as it must: the table is cut off, and its last number may be")
     return engines
 
 

@@ -25,7 +25,10 @@ class Entry:
 
 
 def parse(text: str, source: str) -> tuple[Entry, ...]:
-    """Return the entries in the driver's order. Raises SourceError, also for a key that has two values."""
+    """Return the entries in the driver's order.
+
+    Raises SourceError, also for a key that has two values, and for a text that is cut off in a line.
+    """
     entries: dict[tuple[str, str], Entry] = {}
     section: str | None = None
     for line in text.splitlines():
@@ -41,6 +44,8 @@ def parse(text: str, source: str) -> tuple[Entry, ...]:
         entry = Entry(section, pair[1], pair[2])
         if entries.setdefault((section, entry.key), entry) != entry:
             raise SourceError(source, f"{entry.key} of {section} has two values")
+    if text and not text.endswith("\n"):
+        raise SourceError(source, "does not end with a line's end: it is cut off, and its last value may be")
     return tuple(entries.values())
 
 

@@ -124,8 +124,7 @@ def _interrupts(source: Source) -> list[Tree] | None:
     for vector in source.observer.vectors() or ():
         if vector.belongs_to(source.device.address):
             counts = vector.counts()
-            cpus = [{"id": cpu, "count": count} for cpu, count in counts.items()]
-            rows.append({"irq": vector.irq, "name": vector.name, "total": sum(counts.values()), "cpu": cpus})
+            rows.append({"irq": vector.irq, "name": vector.name, "total": counts.total, "cpu": counts})
     return rows or None
 
 

@@ -23,7 +23,7 @@ PCI_DEVICES: Final = "/sys/bus/pci/devices"
 ASSIGNING_DRIVERS: Final = frozenset({"vfio-pci", "pci-stub", "uio_pci_generic", "igb_uio"})
 
 _ADDRESS: Final = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]")
-_HEX: Final = re.compile(r"0x([0-9a-f]{1,8})")
+_HEX: Final = re.compile(r"0x([0-9a-f]+)")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,9}")
 
 
@@ -94,12 +94,12 @@ def inventory(host: Host, wanted: Callable[[str], bool] = lambda _address: True)
 def pci_details(host: Host, address: str) -> PciDetails:
     """Return the details of a function. Raises SourceError."""
     folder = f"{PCI_DEVICES}/{address}"
-    pci_class = _hex(host, f"{folder}/class")
-    revision = _hex(host, f"{folder}/revision")
+    pci_class = _hex(host, f"{folder}/class", digits=6)
+    revision = _hex(host, f"{folder}/revision", digits=2)
     numa_node = _number(host, f"{folder}/numa_node")
     return PciDetails(
-        pci_class=None if pci_class is None else f"{pci_class:06x}",
-        revision=None if revision is None else f"{revision:02x}",
+        pci_class=pci_class,
+        revision=revision,
         # -1: the system has no such notion, or the firmware does not say.
         numa_node=numa_node if numa_node is not None and numa_node >= 0 else None,
         functions_total=_number(host, f"{folder}/sriov_totalvfs"),
@@ -116,11 +116,9 @@ def split_target(target: str) -> tuple[str, str]:
 def _identified(host: Host, address: str) -> Device | None:
     """Return a function as a QAT device; None for any other, or when it vanishes meanwhile."""
     folder = f"{PCI_DEVICES}/{address}"
-    vendor = _hex(host, f"{folder}/vendor")
-    if vendor is None or f"{vendor:04x}" != INTEL:
+    if _hex(host, f"{folder}/vendor", digits=4) != INTEL:
         return None
-    number = _hex(host, f"{folder}/device")
-    known = None if number is None else BY_DEVICE_ID.get(f"{number:04x}")
+    known = BY_DEVICE_ID.get(_hex(host, f"{folder}/device", digits=4) or "")
     if known is None:
         return None
     driver = read_link_name(host, f"{folder}/driver")
@@ -128,14 +126,15 @@ def _identified(host: Host, address: str) -> Device | None:
     return Device(address, known, driver, physical)
 
 
-def _hex(host: Host, path: str) -> int | None:
+def _hex(host: Host, path: str, *, digits: int) -> str | None:
+    """Return the digits of a number that the kernel writes with so many (drivers/pci/pci-sysfs.c)."""
     text = read_attribute(host, path)
     if text is None:
         return None
     match = _HEX.fullmatch(text)
-    if match is None:
-        raise SourceError(path, f"{shown(text)} is no hexadecimal number")
-    return int(match[1], 16)
+    if match is None or len(match[1]) != digits:
+        raise SourceError(path, f"{shown(text)} is no hexadecimal number of {digits} digits")
+    return match[1]
 
 
 def _number(host: Host, path: str) -> int | None:

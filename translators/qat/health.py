@@ -15,6 +15,7 @@ from translators.base import Attention, Disturbance, Event, ShortMemory
 from translators.qat.device_source import machine_state, overseen
 from translators.qat.devices import inventory
 from translators.qat.measures import Measures
+from translators.qat.names import Names
 from translators.qat.pulse import Pulse
 from translators.qat.state import Observer, State
 from translators.qat.trust import MOST_LOOKS, Trust
@@ -42,6 +43,7 @@ class Supervision:
             self.fallback_active = (self._memory.recall(FALLBACK) or {}).get("active") is True
         self.pulse = Pulse()
         self.measures = Measures()
+        self._names = Names()
         self._told_states: dict[str, State] = {}
         self._trust: dict[str, Trust] = {}
         self._any: Trust | None = None
@@ -73,7 +75,7 @@ class Supervision:
             else state
             for address, state in states.items()
         }
-        events += self._changes(believed, config)
+        events += self._changes(observer, believed, config)
         refresh = self._fall_back(config, up=_is_active(states))
         return Attention((*events, *self._acceleration(drift=drift)), refresh)
 
@@ -92,7 +94,7 @@ class Supervision:
         self._any = (self._any or Trust(up=False)).told(up=any(up.values()))
         if any(up.values()) and cause != "start-up":
             self._set_fallback(active=False)  # IPsec was refreshed by the change itself
-        return (*self._changes(states, config), *self._acceleration(cause))
+        return (*self._changes(observer, states, config), *self._acceleration(cause))
 
     def refreshed(self, *, done: bool) -> None:
         """Learn whether the refresh was made that the last look had asked for."""
@@ -106,9 +108,10 @@ class Supervision:
             for device in devices
         }
 
-    def _changes(self, after: dict[str, State], config: QatConfig) -> list[Event]:
+    def _changes(self, observer: Observer, after: dict[str, State], config: QatConfig) -> list[Event]:
         """Return the devices' changes of state since they were told; before the first look none is known."""
         before, self._told_states = self._told_states, after
+        self._names.learn(observer, [address for address in after if _came_up(address, before, after)])
         events = []
         for address, state in after.items():
             old = before.get(address)
@@ -118,11 +121,17 @@ class Supervision:
             reason = f": {state.reason}" if state.reason else ""
             severity = "warning" if wanted and state.status != "up" else "info"
             text = f"device {address} went from {old.status} to {state.status}{reason}"
-            events.append(Event(severity, text, _change(address, old.status, state)))
+            events.append(Event(severity, text, self._change(address, old.status, state)))
         for address in sorted(before.keys() - after.keys()):
             text = f"device {address} is no longer on the PCI bus"
-            events.append(Event("warning", text, _change(address, before[address].status, _GONE)))
+            events.append(Event("warning", text, self._change(address, before[address].status, _GONE)))
         return events
+
+    def _change(self, address: str, old: str, new: State) -> Tree:
+        name, reason = self._names.of(address), new.reason
+        known = {**({"name": name} if name else {}), **({"reason": reason} if reason else {})}
+        content = {"address": address, "old-status": old, "new-status": new.status, **known}
+        return {"hardware-acceleration:device-state-change": content}
 
     def _acceleration(self, cause: str | None = None, drift: Drift | None = None) -> Iterator[Event]:
         """Yield that acceleration came or went since it was told; without a ``cause`` it did so by itself.
@@ -204,7 +213,5 @@ def _acceleration_change(active: bool | None, fallback: bool, cause: str, drift:
     return Event(severity, text, {"hardware-acceleration:acceleration-change": content})
 
 
-def _change(address: str, old: str, new: State) -> Tree:
-    reason = {"reason": new.reason} if new.reason else {}
-    content = {"address": address, "old-status": old, "new-status": new.status, **reason}
-    return {"hardware-acceleration:device-state-change": content}
+def _came_up(address: str, before: Mapping[str, State], after: Mapping[str, State]) -> bool:
+    return after[address].status == "up" and (address not in before or before[address].status != "up")

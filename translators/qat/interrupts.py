@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from translators.counts import Counts
 from translators.sources import SourceError, decoded, read_bytes, shown
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ PROC_INTERRUPTS: Final = "/proc/interrupts"
 # 512 CPUs take 6 KiB a row, and each disk and network card of such a machine has as many rows.
 SIZE_LIMIT: Final = 64 * 1024 * 1024
 
-_DIGITS: Final = 20  # of a 64-bit counter
 _HEADER: Final = re.compile(rb"(\s*CPU[0-9]{1,6})+\s*")
 _LETTER: Final = re.compile(rb"[A-Za-z]")
 # Chip, number and trigger in two words or one, and the names of those who share the interrupt.
@@ -63,13 +63,16 @@ class Vector:
             return self.address == address
         return self.slot is not None and self.slot == address.partition(":")[2]
 
-    def counts(self) -> dict[int, int]:
-        """Return the count for each CPU. Raises SourceError."""
-        columns = self.columns.split()
-        if len(columns) != len(self.cpus) or not all(column.isdigit() and len(column) <= _DIGITS for column in columns):
+    def counts(self) -> Counts:
+        """Return the ``count`` for each CPU, by its ``id``. Raises SourceError."""
+        columns = tuple(self.columns.split())
+        if len(columns) != len(self.cpus):
             text = f"interrupt {self.irq} has {len(columns)} counts for {len(self.cpus)} CPUs"
             raise SourceError(PROC_INTERRUPTS, text)
-        return dict(zip(self.cpus, map(int, columns), strict=True))
+        try:
+            return Counts("id", self.cpus, "count", columns)
+        except ValueError as error:
+            raise SourceError(PROC_INTERRUPTS, f"interrupt {self.irq} has {error}") from error
 
 
 def read_vectors(host: Host) -> tuple[Vector, ...] | None:
@@ -83,8 +86,13 @@ def parse(data: bytes) -> tuple[Vector, ...]:
     header, _, rest = data.partition(b"\n")
     if _HEADER.fullmatch(header) is None:
         raise SourceError(PROC_INTERRUPTS, "does not begin with a row of CPUs")
+    if not data.endswith(b"\n"):
+        raise SourceError(PROC_INTERRUPTS, "does not end with a line's end: the table is cut off")
     cpus = tuple(int(column[3:]) for column in header.split())
-    return tuple(_vector(line, cpus) for line in rest.split(b"\n") if b"qat" in line)
+    vectors = tuple(_vector(line, cpus) for line in rest.split(b"\n") if b"qat" in line)
+    if len({vector.irq for vector in vectors}) < len(vectors):
+        raise SourceError(PROC_INTERRUPTS, "has an interrupt twice: whose counts these are can't be told")
+    return vectors
 
 
 def device_numbers(vectors: Iterable[Vector], addresses: Iterable[str]) -> Mapping[str, int]:

@@ -99,8 +99,7 @@ def no_switch(address: str) -> str:
     """Return why a device can't be brought up or down, in words."""
     return (
         f"the kernel's driver has no switch for {address}: there is no {folder(address)}. Devices of generation 2 "
-        "never have one; one of generation 4 and later has it from Linux 6.0 on, while its driver is bound. Such a "
-        "device is up as long as its driver is bound to it"
+        "never have one; one of generation 4 and later has it from Linux 6.0 on, while its driver is bound"
     )
 
 

@@ -1,7 +1,7 @@
 """The steps that use the switch of the kernel's driver: bring a device up or down, set what it takes while it is down.
 
 A running device gets other services by three steps: down, set, up. Undone in reverse order, they bring it down, set
-what it had, and bring it up with the settings that going down loses.
+what it had, and bring it up with the settings that going down loses (``kept``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from translators.base import Disturbance, StepError
-from translators.qat import intree
+from translators.qat import intree, kept
 
 if TYPE_CHECKING:
     from translators.base import Step
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BringUp:
-    """Bring a device up; ``settings`` (``auto_reset=on``) are what it is to have, as far as going down lost it."""
+    """Bring a device up; ``settings`` (``auto_reset=on``; see ``kept``) are what it is to have again."""
 
     kind: ClassVar[str] = "qat-up"
 
@@ -39,6 +39,7 @@ class BringUp:
         if _state(host, self.address) != "up":
             self._set(host)
             intree.write(host, self.address, intree.STATE, "up")
+        kept.bring_back(host, self.address, self.settings)
         for name, value, found in self._compared(host):
             if not intree.same(name, found, value):
                 raise StepError(f"QAT {self.address} is up and {name} is {found}, not {value}")
@@ -55,7 +56,7 @@ class BringUp:
                 intree.write(host, self.address, name, value)
 
     def _compared(self, host: Host) -> list[tuple[str, str, str]]:
-        pairs = [setting.partition("=")[::2] for setting in self.settings]
+        pairs = kept.of_switch(self.settings)
         return [(name, value, intree.value_of(host, self.address, name) or "absent") for name, value in pairs]
 
 

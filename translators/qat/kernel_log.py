@@ -27,6 +27,7 @@ BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
 RECORDS_LIMIT: Final = 500_000
 ERRORS_LIMIT: Final = 1000
 PIECE_LIMIT: Final = 4 * 1024 * 1024
+_PART: Final = 64 * 1024
 _HEAD_LIMIT: Final = 4096
 
 Position: TypeAlias = dict[str, str | int]
@@ -86,8 +87,12 @@ class KernelLog:
         end = piece.data.rfind(b"\n") + 1
         if end == 0 and len(piece.data) == PIECE_LIMIT:
             end = PIECE_LIMIT  # no line is that long: it is skipped
-        errors += errors_in(text_lines(piece.data[:end]))
-        return tuple(errors), {"inode": head.inode, "first-line": _first_line(head), "offset": offset + end}
+        done = 0
+        while done < end and len(errors) < ERRORS_LIMIT:
+            part = _part(piece.data, done, end)
+            errors += errors_in(text_lines(piece.data[done:part]))
+            done = part
+        return tuple(errors), {"inode": head.inode, "first-line": _first_line(head), "offset": offset + done}
 
 
 def _new_errors(records: Iterable[bytes], after: int, *, known: bool) -> tuple[Errors, int]:
@@ -116,6 +121,14 @@ def _offset(position: Position | None, head: Piece) -> tuple[int, bool]:
         return 0, False
     same = (position.get("inode"), position.get("first-line")) == (head.inode, _first_line(head))
     return (offset, False) if same and offset <= head.size else (0, True)
+
+
+def _part(data: bytes, start: int, end: int) -> int:
+    """Return where a part of a piece ends that begins at ``start``: after a line, with the lines that belong to it."""
+    cut = data.find(b"\n", start + _PART, end)
+    while cut >= 0 and data.startswith(b" ", cut + 1):
+        cut = data.find(b"\n", cut + 1, end)
+    return end if cut < 0 else cut + 1
 
 
 def _first_line(head: Piece) -> str:

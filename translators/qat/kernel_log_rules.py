@@ -40,7 +40,9 @@ _VECTORS: Final = "give the device more interrupt vectors: fewer devices or virt
 _MISMATCH: Final = (
     "modules of two drivers, or of another kernel, are mixed: remove one driver, build the other for this kernel"
 )
-_IOMMU: Final = "the device is up and can't be used from its physical function: boot with iommu=pt, or use VFs"
+IOMMU: Final = (
+    "the device is up and can't be used from its physical function: use virtual functions, or boot with iommu=pt"
+)
 _TOOL: Final = "the out-of-tree driver's tool is used with the kernel's own driver: use the tool that goes with it"
 _CONSUMER: Final = "the fault lies with the user of the device: find it and let it end its requests first"
 _QUIET: Final = "watch whether the count grows"
@@ -117,7 +119,7 @@ RULES: Final = (
     _rule(r"removing non-empty directory 'irq/\d+'.*'qat\d+-", "driver", "minor",
           "the driver left an interrupt behind when it gave the device up: it is gone after a boot"),
     # Bus.
-    _rule(r"Cannot use PF with IOMMU enabled", "bus", "critical", _IOMMU),
+    _rule(r"Cannot use PF with IOMMU enabled", "bus", "critical", IOMMU),
     _rule(r"(?i)failed to (allocate|enable|request) .*(MSI|vectors?|interrupts?|irq)", "bus", "critical", _VECTORS),
     _rule(r"Too many ints from VF\d+", "bus", "major",
           "the virtual function raised more interrupts than are let through: see what its user does"),
