@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent.nacm.prune import pruned
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 def check_edits(before: Node | None, edits: Iterable[Edit], place: Place) -> None:
     """Raise access-denied for the first edit of something hidden that takes a right which the user does not have.
 
-    ``before`` is the node that the edits are of, None where it is not there.
+    ``before`` is the node that the edits are of, None where it is not there. To create a container that is there only
+    by what the user may not read becomes to merge it: its being there tells nothing.
     """
     for edit in edits:
         if edit.place is not None and edit.place[1]:
@@ -32,6 +35,8 @@ def check_edits(before: Node | None, edits: Iterable[Edit], place: Place) -> Non
         found = _instance(before, edit)
         if below.hidden and not _permitted(edit, found, below):
             raise below.denied()
+        if edit.operation == "create" and found is not None and pruned(found, below.rights.read) is None:
+            edit.operation = "merge"
         check_edits(found, _inner(edit), below)
 
 

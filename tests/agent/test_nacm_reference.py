@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from agent import edit
@@ -18,13 +18,12 @@ from agent.nacm import Nacm
 from agent.tree import from_json, instance_path
 from tests.agent import nacm_reference as reference
 from tests.agent.edit_random import EDITS, TREES, as_json, config, one_case, tree, values
-from tests.agent.edit_reference import SCHEMA, key_of
+from tests.agent.edit_reference import SCHEMA, Asked, key_of
 from tests.agent.nacm_reference import DENY, Control, Rule, RuleList, Steps, User
 
 if TYPE_CHECKING:
     from agent.nacm import Access
     from agent.tree import Node
-    from tests.agent.edit_reference import Asked
 
 ADA = "x"
 """The user is called like a value that keys have, for $USER."""
@@ -149,6 +148,7 @@ HIDDEN: tuple[Steps, ...] = (
 
 @settings(deadline=None, max_examples=150)
 @given(st.sets(st.sampled_from(HIDDEN), min_size=1), TREES, TREES, EDITS)
+@example({(("top", None), ("a1", None))}, {"top": {"a1": "x"}}, {}, (Asked("top", "create"),))
 def test_the_outcome_of_an_edit_does_not_tell_what_is_hidden(
     model: Model, hidden: set[Steps], data: dict[str, Any], other: dict[str, Any], asked: tuple[Asked, ...]
 ) -> None:
