@@ -77,7 +77,8 @@ class ConfirmedCommits:
             if known is None or not hmac.compare_digest(known.encode(), persist_id.encode()):
                 raise errors.invalid_value("no confirmed commit with this persist-id is pending")
         elif pending is not None and pending.persist is not None:
-            raise errors.invalid_value("a confirmed commit is pending: its persist-id is needed")
+            message = "a confirmed commit is pending: its persist-id is needed"
+            raise errors.invalid_value(message, app_tag=errors.OUTSTANDING)
         elif pending is not None and pending.session is not session:
             raise errors.in_use(f"a confirmed commit of session {pending.session.id} is pending")
 

@@ -12,6 +12,8 @@ NETCONF: Final = "urn:ietf:params:xml:ns:netconf:base:1.0"
 YANG: Final = "urn:ietf:params:xml:ns:yang:1"
 MOST_ERRORS: Final = 20
 """A reply holds no more; RFC 6241 4.3 asks for one. Each may have a long path, of one long request."""
+OUTSTANDING: Final = "outstanding-confirmed-commit"
+"""The error-app-tag where a confirmed commit is in the way; RFC 5717 2.4.1 has it for partial-lock."""
 
 Info = tuple[str, str, str | bytes]
 """One child of error-info: namespace, name, and its text, or its content as XML."""

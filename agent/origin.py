@@ -12,6 +12,9 @@ from agent.tree import Children, Node, with_origin
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from agent.model.schema import SchemaNode
+    from agent.tree import Key
+
 NAMESPACE: Final = "urn:ietf:params:xml:ns:yang:ietf-origin"
 INTENDED: Final = "intended"
 SYSTEM: Final = "system"
@@ -44,6 +47,20 @@ def replaced(root: Node, names: Sequence[str], node: Node) -> Node:
         raise KeyError(names[0])
     below = root.one(schema) or Node(schema)
     return root.with_children({**root.children, schema: replaced(below, names[1:], node)})
+
+
+def inherited(root: Node, path: Sequence[tuple[SchemaNode, Key]], top: str | None) -> str | None:
+    """Return the origin that a node at the end of a path has of those above it; ``top`` is that of the top level.
+
+    What the tree does not have on the way has none.
+    """
+    node = root
+    for schema, key in path[:-1]:
+        found = node.entries(schema).get(key) if schema.is_entry else node.one(schema)
+        if found is None:
+            break
+        node, top = found, found.origin or top
+    return top
 
 
 def xml(node: Node, above: str | None = None) -> bytes:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_PATH",
+    "LISTEN",
+    "UNIX",
     "Address",
     "Control",
     "Datastore",
@@ -56,12 +58,26 @@ __all__ = [
 ]
 
 DEFAULT_PATH: Final = Path("/etc/accel-agent/agent.toml")
+LISTEN: Final = "[listen] ssh"
+UNIX: Final = "[listen] unix"
 LARGEST_FILE: Final = MIB
 _DAY: Final = 86400
 
 
 class StartError(Exception):
-    """The agent can't start. The text is one sentence: what is wrong, where, and what to do about it."""
+    """The agent can't start. The text is one sentence: what is wrong, where, and what to do about it.
+
+    ``setting`` is what the text ends in, where a setting is to be changed: LISTEN or UNIX.
+    """
+
+    def __init__(self, text: str, *, setting: str | None = None) -> None:
+        super().__init__(text if setting is None else f"{text} {setting}")
+        self.text = text
+        self.setting = setting
+
+    def named(self, names: Mapping[str, str]) -> StartError:
+        """Return the error with another name for its setting, where there is one: the option that it was given by."""
+        return StartError(self.text, setting=names.get(self.setting, self.setting) if self.setting else None)
 
 
 class SettingsError(StartError):

@@ -12,7 +12,7 @@ import asyncssh
 from agent.groups import groups_of
 from agent.keys import AuthorizedKeys, load_host_keys
 from agent.passwords import Passwords
-from agent.settings import Address, StartError
+from agent.settings import LISTEN, Address, StartError
 from agent.ssh_connection import Channel, Connection
 
 if TYPE_CHECKING:
@@ -133,10 +133,10 @@ class SshListener:
                 address.port,
             )
         except OSError as exc:
-            raise StartError(f"cannot listen on {address}: {_reason(exc.errno, str(exc))}") from None
+            raise _refusal(address, exc.errno, str(exc)) from None
         if not self._server.sockets:
             # Until Python 3.12 asyncio takes an address family that the kernel lacks for no address at all.
-            raise StartError(f"cannot listen on {address}: {_reason(errno.EAFNOSUPPORT, '')}")
+            raise _refusal(address, errno.EAFNOSUPPORT, "")
 
     async def close(self) -> None:
         """Stop listening and end all connections."""
@@ -293,13 +293,15 @@ class _Server(asyncssh.SSHServer):
                 self._connection.hold_reading("login refused", hold=False)
 
 
-def _reason(number: int | None, text: str) -> str:
-    """Say what to do about an address that can't be listened on."""
+def _refusal(address: Address, number: int | None, text: str) -> StartError:
+    """Return what to say of an address that can't be listened on, and what to do about it."""
     if number == errno.EADDRINUSE:
-        return "the port is taken: stop what uses it (ss -ltnp shows it), or choose another in [listen] ssh"
-    if number == errno.EACCES:
-        return "not permitted: ports below 1024 need root or CAP_NET_BIND_SERVICE"
-    # Without a number: asyncio's, since Python 3.12, when no address at all could be bound.
-    if number in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, None):
-        return "this machine has no such address: correct [listen] ssh"
-    return f"{text}: correct [listen] ssh"
+        said = "the port is taken: stop what uses it (ss -ltnp shows it), or change"
+    elif number == errno.EACCES:
+        said = "not permitted: ports below 1024 need root or CAP_NET_BIND_SERVICE; become root, or change"
+    elif number in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, None):
+        # Without a number: asyncio's, since Python 3.12, when no address at all could be bound.
+        said = "this machine has no such address: correct"
+    else:
+        said = f"{text}: correct"
+    return StartError(f"cannot listen on {address}: {said}", setting=LISTEN)

@@ -203,6 +203,14 @@ def with_origin(node: Node, origin: str | None) -> Node:
     return Node(node.schema, node.value, node.children, origin=origin)
 
 
+def alone(schema: SchemaNode, xml: bytes) -> bytes:
+    """Return a node's XML with its namespace declared, so that it can stand anywhere."""
+    if b" xmlns=" in schema.open_tag:
+        return xml
+    at = len(schema.name) + 1  # names are ASCII (RFC 7950 6.2)
+    return b'%b xmlns="%b"%b' % (xml[:at], escape(schema.module.namespace).encode(), xml[at:])
+
+
 def escape(text: str) -> str:
     """Return character data as XML; carriage returns survive the reader's line-end handling (XML 2.11)."""
     for character, reference in _REFERENCES:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from agent.groups import groups_of, user_of
 from agent.link import Peer
-from agent.settings import StartError
+from agent.settings import UNIX, StartError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,7 +173,8 @@ def _uid(sock: socket.socket) -> int:
 def _bind(path: Path, *, mode: int, group: str | None) -> socket.socket:
     name = os.fspath(path)
     if len(os.fsencode(name)) > LONGEST_PATH:
-        raise StartError(f"the local socket's path {name} is longer than {LONGEST_PATH} bytes: shorten it")
+        message = f"the local socket's path {name} is longer than {LONGEST_PATH} bytes: shorten"
+        raise StartError(message, setting=UNIX)
     gid = _group_id(group)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -191,7 +192,8 @@ def _bind(path: Path, *, mode: int, group: str | None) -> socket.socket:
             sock.listen(_BACKLOG)
     except OSError as exc:
         sock.close()
-        raise StartError(f"cannot make the local socket {name} ({exc.strerror}): correct [listen] unix") from None
+        message = f"cannot make the local socket {name} ({exc.strerror}): correct"
+        raise StartError(message, setting=UNIX) from None
     except StartError:
         sock.close()
         raise
@@ -209,16 +211,17 @@ def _remove_stale(path: Path) -> None:
     """Remove a socket on which nobody answers. Raises StartError when somebody does, or it is no socket."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise StartError(f"{path} is there and is no socket: remove it, or change [listen] unix")
+            raise StartError(f"{path} is there and is no socket: remove it, or change", setting=UNIX)
     except FileNotFoundError:
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(0)
         error = probe.connect_ex(os.fspath(path))
     if error in (0, errno.EAGAIN):
-        raise StartError(f"an agent is already running, on {path}: stop it, or choose another [listen] unix")
+        raise StartError(f"an agent is already running, on {path}: stop it, or change", setting=UNIX)
     if error != errno.ECONNREFUSED:
-        raise StartError(f"cannot tell who serves {path} ({os.strerror(error)}): remove it, or change [listen] unix")
+        message = f"cannot tell who serves {path} ({os.strerror(error)}): remove it, or change"
+        raise StartError(message, setting=UNIX)
     path.unlink()
 
 

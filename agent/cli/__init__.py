@@ -27,7 +27,7 @@ _MODULES: Final[Mapping[str, str]] = {
     "delete": "configure",
     "load": "load",
     "plan": "configure",
-    "commit": "configure",
+    "commit": "commit",
     "discard": "configure",
     "save": "configure",
     "relay": "relay",

@@ -17,10 +17,11 @@ from ncclient.operations.errors import TimeoutExpiredError
 from ncclient.transport import UnixSocketSession
 from ncclient.transport.errors import UnixSocketError
 
-from agent.cli.errors import CommandError, RefusedError
+from agent.cli.errors import AgentError, CommandError, RefusedError
 from agent.cli.output import plain
 from agent.cli.schema import NAMESPACE, NETCONF
 from agent.cli.session import PromptEnd
+from agent.errors import OUTSTANDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,9 +34,13 @@ STARTUP: Final = ":startup"
 CONFIRMED_COMMIT: Final = ":confirmed-commit:1.1"
 # How long an agent may take to end a session, in seconds. All that was asked for is done by then.
 _END_TIMEOUT: Final = 5
-# What to do about an error that another session is the cause of (RFC 6241 appendix A).
-_ADVICE: Final = ": try again when that session is done; kill-session ends it"
-_LOCKED: Final = {"in-use", "lock-denied"}
+# What to do about an error that another session is the cause of, by error-app-tag or error-tag (RFC 6241 appendix A).
+_WAIT: Final = "try again when that session is done; kill-session ends it"
+_ADVICE: Final = {
+    "in-use": _WAIT,
+    "lock-denied": _WAIT,
+    OUTSTANDING: "confirm it with --persist-id and the token that it printed, or undo it with --cancel --persist-id",
+}
 
 # How often the library looks for something to send, in seconds. Its own 0.1 is what every request would take.
 ncclient.transport.session.TICK = 0.005
@@ -82,6 +87,10 @@ class Client:
         """Make candidate running until it is confirmed with the token; undone after so many seconds."""
         self._ask(self._manager.commit, confirmed=True, timeout=str(seconds), persist=persist)
 
+    def cancel_commit(self, *, persist_id: str | None = None) -> None:
+        """Restore what was running before the confirmed commit that is pending; ``persist_id`` is its token."""
+        self._ask(self._manager.cancel_commit, persist_id=persist_id)
+
     def discard(self) -> None:
         """Make candidate what running is."""
         self._ask(self._manager.discard_changes)
@@ -107,7 +116,7 @@ class Client:
         try:
             return operation(*args, **parameters)
         except RPCError as error:
-            raise RefusedError("; ".join(_described(one) for one in error.errlist or [error])) from error
+            raise RefusedError([_read(one) for one in error.errlist or [error]]) from error
         except TimeoutExpiredError as error:
             raise CommandError(
                 f"the agent did not answer within {self._where.timeout} s and may still be at work: "
@@ -181,9 +190,21 @@ def _no_socket(path: str, reason: BaseException | None) -> str:
     return f"no agent can be reached on {path}: {getattr(reason, 'strerror', None) or reason}"
 
 
+def _read(error: Any) -> AgentError:  # noqa: ANN401
+    """Return what the library has of an rpc-error."""
+    raw = error.xml
+    path = raw.find(f"{{{NETCONF}}}error-path")
+    element, attribute = (
+        raw.findtext(f"{{{NETCONF}}}error-info/{{{NETCONF}}}bad-{kind}") for kind in ("element", "attribute")
+    )
+    spaces = {} if path is None else {prefix: space for prefix, space in path.nsmap.items() if prefix is not None}
+    return AgentError(_described(error), error.tag, error.path, spaces, element, attribute)
+
+
 def _described(error: Any) -> str:  # noqa: ANN401
     """Return an rpc-error in one line: message, app-tag or else tag, path."""
     message = " ".join(plain(error.message or "the agent gave no reason").split())
     details = [plain(text).strip() for text in (error.app_tag or error.tag, error.path) if text]
     told = f"{message} ({', '.join(details)})" if details else message
-    return f"{told}{_ADVICE}" if error.tag in _LOCKED else told
+    advice = _ADVICE.get(error.app_tag) or _ADVICE.get(error.tag)
+    return f"{told}: {advice}" if advice else told

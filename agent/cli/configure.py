@@ -1,24 +1,17 @@
-"""``set``, ``delete``, ``plan``, ``commit``, ``discard`` and ``save``: the configuration, through candidate."""
+"""``set``, ``delete``, ``plan``, ``discard`` and ``save``: the configuration, through candidate."""
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import secrets
-import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from agent.cli.connection import add_connection, target, within
-from agent.cli.errors import INTERRUPTED, CommandError, RefusedError
+from agent.cli.connection import add_connection, target
+from agent.cli.errors import CommandError
+from agent.cli.parser import add_command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    import argparse
+    from collections.abc import Callable, Sequence
 
-    from agent.cli.client import Client
-
-# What a commit waits for: IPsec and drivers that stop and start, at worst once more to undo it.
-_COMMIT_TIMEOUT: Final = 900
-_LONGEST_CONFIRM: Final = 2**32 - 1
 _SET_EXAMPLES = """\
 The words are a path in the model and a value. The change goes to candidate: commit brings it to the gateway.
 
@@ -41,12 +34,6 @@ examples:
   accel-agent plan
   accel-agent plan --source running
   accel-agent plan --format json
-"""
-_COMMIT_EXAMPLES = """\
-examples:
-  accel-agent commit
-  accel-agent commit --confirmed 300
-  accel-agent commit --host gateway.example --user admin
 """
 _DISCARD_EXAMPLES = """\
 examples:
@@ -76,17 +63,6 @@ def add(commands: Any) -> None:  # noqa: ANN401 - argparse's own type is private
         help="candidate (default); running: what it takes to bring the gateway back to what was committed last",
     )
     plan.add_argument("--format", choices=("table", "json", "xml"), default="table", help="output (default table)")
-    commit = _parser(
-        commands, "commit", "make candidate running", "Bring candidate to the gateway.", _COMMIT_EXAMPLES, _commit
-    )
-    confirmation = commit.add_mutually_exclusive_group()
-    confirmation.add_argument(
-        "--confirmed",
-        type=within(1, _LONGEST_CONFIRM),
-        metavar="SECONDS",
-        help="undo the commit unless it is confirmed within this time",
-    )
-    confirmation.add_argument("--persist-id", metavar="TOKEN", help="confirm the commit that printed this token")
     _parser(
         commands,
         "discard",
@@ -106,13 +82,7 @@ def _parser(
     epilog: str,
     run: Callable[[argparse.Namespace], int],
 ) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=summary,
-        description=description,
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(commands, name, summary, description, epilog)
     add_connection(parser)
     parser.set_defaults(run=run)
     return parser
@@ -167,52 +137,6 @@ def _plan(options: argparse.Namespace) -> int:
         found = client.plan(options.source)
     show_plan.show(found, form=options.format)
     return 0
-
-
-def _commit(options: argparse.Namespace) -> int:
-    from agent.cli.client import CONFIRMED_COMMIT, connect
-
-    with connect(target(options, timeout=_COMMIT_TIMEOUT)) as client:
-        needed = options.confirmed is not None or options.persist_id is not None
-        if needed and not client.offers(CONFIRMED_COMMIT):
-            raise CommandError("this agent does not offer :confirmed-commit: commit without it")
-        if options.persist_id is None:
-            _tell_notes(client)
-        if options.confirmed is None:
-            with _interruptible(""):
-                client.commit(persist_id=options.persist_id)
-            print("committed")
-            return 0
-        token = secrets.token_hex(8)
-        keep = f"to keep it: accel-agent commit --persist-id {token}"
-        with _interruptible(f"; {keep}"):
-            client.commit_for(options.confirmed, persist=token)
-    print(f"committed for {options.confirmed} s; {keep}")
-    return 0
-
-
-def _tell_notes(client: Client) -> None:
-    """Say what the plan of a commit has to be known, before it is done."""
-    from agent.cli.show_plan import notes
-
-    try:
-        found = client.plan("candidate")
-    except RefusedError:
-        # A configuration that can't be planned is refused by the commit, with the reason.
-        return
-    for note in notes(found):
-        print(note, file=sys.stderr)
-
-
-@contextlib.contextmanager
-def _interruptible(more: str) -> Iterator[None]:
-    """Say what Ctrl-C does to a commit: it ends the waiting only."""
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        raise CommandError(
-            f"the commit goes on: look at accel-agent show qat status{more}", status=INTERRUPTED
-        ) from error
 
 
 def _discard(options: argparse.Namespace) -> int:

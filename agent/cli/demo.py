@@ -15,7 +15,7 @@ from agent import app
 from agent.cli.serve import add_listen, ready_line, serve, with_listen
 from agent.cli.simulate import add_devices, build, devices_of
 from agent.cli.streams import announce
-from agent.settings import Address, Settings, StartError
+from agent.settings import LISTEN, UNIX, Address, Settings, StartError
 
 _EXAMPLES = """\
 examples:
@@ -97,4 +97,4 @@ def _serve(options: argparse.Namespace, folder: Path, machine: Path) -> None:
             flush=True,
         )
 
-    serve(chosen, ready)
+    serve(chosen, ready, given={LISTEN: "--listen", UNIX: "the environment variable TMPDIR"})

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.cli.connection import add_connection, target
-from agent.cli.errors import CommandError
+from agent.cli.errors import RefusedError
+from agent.cli.parser import add_command
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element as Element
+    import argparse
 
 _EXAMPLES = """\
 The file holds <config>, or one top-level element of a model. What it says is merged into candidate: commit brings it
-to the gateway.
+to the gateway. What is wrong with it is told with its line.
 
 examples:
   accel-agent load packaging/access-control.xml && accel-agent commit
@@ -24,12 +24,12 @@ examples:
 
 def add(commands: Any) -> None:  # noqa: ANN401 - argparse's own type is private
     """Add the command's parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "load",
-        help="load configuration from a file",
-        description="Merge a file with configuration, as XML, into candidate.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "load configuration from a file",
+        "Merge a file with configuration, as XML, into candidate.",
+        _EXAMPLES,
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="XML file")
     add_connection(parser)
@@ -37,24 +37,14 @@ def add(commands: Any) -> None:  # noqa: ANN401 - argparse's own type is private
 
 
 def _run(options: argparse.Namespace) -> int:
+    from agent.cli import config_file
     from agent.cli.client import connect
 
     where = target(options)
-    content = _read(options.file)
+    content = config_file.read(options.file)
     with connect(where) as client:
-        client.edit(*content, default_operation="merge")
+        try:
+            client.edit(*content, default_operation="merge")
+        except RefusedError as error:
+            raise config_file.located(options.file, content, error.errors) from error
     return 0
-
-
-def _read(path: Path) -> list[Element]:
-    """Return the top-level elements in a file. Raises OSError, CommandError."""
-    from lxml import etree
-
-    from agent.errors import NETCONF
-
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
-    try:
-        root = etree.fromstring(path.read_bytes(), parser)
-    except etree.XMLSyntaxError as error:
-        raise CommandError(f"{path}: no XML: {error.msg}: correct the file") from error
-    return list(root) if root.tag in {f"{{{NETCONF}}}config", "config"} else [root]

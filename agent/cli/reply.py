@@ -1,11 +1,10 @@
-"""Data of a reply as plain values: objects are dicts, lists are lists, in the form of RFC 7951.
-
-One difference, for the sake of programs that count: 64-bit numbers are numbers here, where RFC 7951 has strings.
-"""
+"""Data of a reply as plain values, in the form of RFC 7951: objects are dicts, lists are lists."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from lxml import etree
 
 from agent.cli.schema import MODULE, NAMESPACE, Node, model
 
@@ -18,16 +17,17 @@ _UNKNOWN: Final = Node("", "")
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
-def data(element: Element) -> Tree:
-    """Return what is in a ``<data>`` element; the names at the top have their module's name in front."""
-    values = _values(element, Node("", "container", children=model()))
-    return {_qualified(child): values[_name(child)] for child in element if _is_element(child)}
+def data(element: Element, *, wide_as_text: bool = False) -> Tree:
+    """Return what is in a ``<data>`` element; the names at the top have their module's name in front.
+
+    ``wide_as_text``: numbers of 64 bits are strings, as RFC 7951 6.1 has it for programs that would round them.
+    """
+    return _values(element, Node("", "container", children=model()), wide_as_text=wide_as_text)
 
 
-def output(element: Element, operation: str) -> Tree:
-    """Return what an rpc of the model replied: ``element`` holds its output. The names are as in ``data``."""
-    values = _values(element, model()[operation].children["output"])
-    return {_qualified(child): values[_name(child)] for child in element if _is_element(child)}
+def output(element: Element, operation: str, *, wide_as_text: bool = False) -> Tree:
+    """Return what an rpc of the model replied: ``element`` holds its output. All else is as in ``data``."""
+    return _values(element, model()[operation].children["output"], wide_as_text=wide_as_text)
 
 
 def unqualified(tree: Tree) -> Tree:
@@ -41,27 +41,27 @@ def acceleration(tree: Tree) -> Tree:
     return found
 
 
-def _values(element: Element, node: Node) -> Tree:
+def _values(element: Element, node: Node, *, wide_as_text: bool) -> Tree:
     """Return an element's children by name. A child that the schema doesn't know becomes a list when it repeats."""
     found: dict[str, list[Any]] = {}
     schemas: dict[str, Node] = {}
     for child in element:
         if _is_element(child):
-            name = _name(child)
-            schemas[name] = node.children.get(name, _UNKNOWN)
-            found.setdefault(name, []).append(_value(child, schemas[name]))
+            name = _name(child, element)
+            schemas[name] = node.children.get(name.rpartition(":")[2], _UNKNOWN)
+            found.setdefault(name, []).append(_value(child, schemas[name], wide_as_text=wide_as_text))
     return {name: all_ if schemas[name].is_repeated or len(all_) > 1 else all_[0] for name, all_ in found.items()}
 
 
-def _value(element: Element, node: Node) -> Any:  # noqa: ANN401 - any of JSON's types
+def _value(element: Element, node: Node, *, wide_as_text: bool) -> Any:  # noqa: ANN401 - any of JSON's types
     if len(element) or node.kind in {"container", "list"}:
-        return _values(element, node)
+        return _values(element, node, wide_as_text=wide_as_text)
     text = (element.text or "").strip() if node.type != "string" else element.text or ""
     if node.type == "boolean":
         return _BOOLEANS.get(text, text)
     if node.type == "identityref":
         return _identity(element, text)
-    if node.is_number:
+    if node.is_number and not (wide_as_text and node.is_wide):
         try:
             return int(text)
         except ValueError:
@@ -70,18 +70,18 @@ def _value(element: Element, node: Node) -> Any:  # noqa: ANN401 - any of JSON's
 
 
 def _identity(element: Element, text: str) -> str:
-    """Return an identity with its module's name. The last part of our namespaces is the module's name."""
+    """Return an identity with its module's name, the last part of the namespace of our modules and the IETF's."""
     prefix, _, name = text.rpartition(":")
     namespace = element.nsmap.get(prefix or None, NAMESPACE)
     return f"{namespace.rpartition(':')[2]}:{name}"
 
 
-def _qualified(element: Element) -> str:
-    return f"{str(element.tag).rpartition('}')[0].rpartition(':')[2]}:{_name(element)}"
-
-
-def _name(element: Element) -> str:
-    return str(element.tag).rpartition("}")[2]
+def _name(element: Element, parent: Element) -> str:
+    """Return an element's name, with its module's in front where that is not its parent's (RFC 7951 4)."""
+    name = etree.QName(element)
+    space = name.namespace or ""
+    same = space == etree.QName(parent).namespace
+    return name.localname if same else f"{space.rpartition(':')[2]}:{name.localname}"
 
 
 def _is_element(node: Element) -> bool:

@@ -51,6 +51,11 @@ class Node:
         """Whether its values are numbers."""
         return _NUMBER.fullmatch(self.type) is not None
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether its values are numbers of 64 bits."""
+        return self.is_number and self.type.endswith("64")
+
 
 @cache
 def model() -> Mapping[str, Node]:

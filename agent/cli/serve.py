@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 from agent import app
 from agent.cli.password import first_line
 from agent.cli.streams import announce
-from agent.settings import DEFAULT_PATH, Address, Settings, StartError, load, parse_address
+from agent.settings import DEFAULT_PATH, LISTEN, UNIX, Address, Settings, StartError, load, parse_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 _EXAMPLES = """\
 examples:
   accel-agent serve
   accel-agent serve --config ./agent.toml --state-dir ./state --listen 127.0.0.1:8300
-  accel-agent serve --sysroot ./gateway --state-dir ./state --listen 127.0.0.1:0 --json
+  accel-agent serve --sysroot ./gateway --state-dir ./state --listen 127.0.0.1:0 --unix-socket ./netconf.sock --json
 """
 
 
@@ -79,13 +79,19 @@ def add_listen(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one line of JSON when sessions are accepted")
 
 
-def serve(options: app.Options, ready: Callable[[app.Agent], None]) -> None:
-    """Run an agent until SIGINT or SIGTERM; ``ready`` is called once it accepts sessions. Raises StartError."""
+def serve(options: app.Options, ready: Callable[[app.Agent], None], *, given: Mapping[str, str]) -> None:
+    """Run an agent until SIGINT or SIGTERM; ``ready`` is called once it accepts sessions. Raises StartError.
+
+    ``given`` are settings that were not taken from a file, each with what they were given by: an option's name.
+    """
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     # No line says from where in the code, or in which process, thread or task it was written: that is not looked up.
     logging._srcfile = None  # noqa: SLF001 - as Python's logging HOWTO says, "Optimization"
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    asyncio.run(_until_signal(options, ready))
+    try:
+        asyncio.run(_until_signal(options, ready))
+    except StartError as error:
+        raise error.named(given) from error
 
 
 def ready_line(agent: app.Agent, options: app.Options, *, user: str | None, password: str | None = None) -> str:
@@ -97,7 +103,7 @@ def ready_line(agent: app.Agent, options: app.Options, *, user: str | None, pass
             "netconf": {"host": address.host, "port": address.port} if address else None,
             "user": user,
             **({"password": password} if password is not None else {}),
-            "unix_socket": str(agent.unix_path) if agent.unix_path else None,
+            "unix_socket": str(agent.unix_path.absolute()) if agent.unix_path else None,
             "state_dir": str(options.state_dir),
             "sysroot": str(options.sysroot),
             "pid": os.getpid(),
@@ -123,7 +129,8 @@ def _run(options: argparse.Namespace) -> int:
     if (options.user is None) != (options.password_file is None):
         options.parser.error("--user and --password-file belong together: give both or neither")
     password = None if options.password_file is None else first_line(options.password_file)
-    settings = load(options.config or (DEFAULT_PATH if DEFAULT_PATH.exists() else None))
+    file = options.config or (DEFAULT_PATH if DEFAULT_PATH.exists() else None)
+    settings = load(file)
     state_dir = options.state_dir
     sysroot = options.sysroot.absolute()
     if not sysroot.is_dir():
@@ -140,8 +147,18 @@ def _run(options: argparse.Namespace) -> int:
         if options.json:
             announce(ready_line(agent, chosen, user=options.user))
 
-    serve(chosen, ready)
+    serve(chosen, ready, given=_given(options, file))
     return 0
+
+
+def _given(options: argparse.Namespace, file: Path | None) -> dict[str, str]:
+    """Return what settings were given by that no file says: an option, or its default where there is no file."""
+    flags = {LISTEN: ("--listen", options.listen), UNIX: ("--unix-socket", options.unix_socket)}
+    return {
+        setting: flag if value else f"the default with {flag}"
+        for setting, (flag, value) in flags.items()
+        if value or file is None
+    }
 
 
 async def _until_signal(options: app.Options, ready: Callable[[app.Agent], None]) -> None:

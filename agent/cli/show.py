@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.cli import show_cpu, show_device, show_interrupts, show_ipsec, show_kernel_crypto, show_qat, show_status
 from agent.cli.connection import add_connection, target
+from agent.cli.parser import add_command
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -42,7 +43,7 @@ examples:
 _INTERRUPTS_EXAMPLES = """\
 examples:
   accel-agent show qat interrupts
-  accel-agent show qat interrupts --format json
+  accel-agent show qat interrupts --format json | jq '[.. | .total? // empty | tonumber] | add'
 """
 _CPU_EXAMPLES = """\
 examples:
@@ -135,18 +136,12 @@ def _parser(
     view: ModuleType | None = None,
 ) -> argparse.ArgumentParser:
     """Add a parser; a ``view`` has ``read(client, options)`` and ``render(tree, options)``."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=summary,
-        description=description,
-        epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(commands, name, summary, description, examples)
     parser.add_argument(
         "--format",
         choices=("table", "json", "xml"),
         default=argparse.SUPPRESS,
-        help="table for people (default); json or xml for programs",
+        help="table for people (default); json (RFC 7951: 64-bit counters are strings) or xml for programs",
     )
     add_connection(parser)
     if view is not None:
@@ -164,7 +159,7 @@ def _run(options: argparse.Namespace) -> int:
     if form == "xml":
         output.show_xml(found)
     elif form == "json":
-        output.show_json(reply.data(found))
+        output.show_json(reply.data(found, wide_as_text=True))
     else:
         output.show(options.view_module.render(reply.acceleration(reply.data(found)), options))
     return 0

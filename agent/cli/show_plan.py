@@ -21,7 +21,7 @@ def show(found: Element, *, form: str) -> None:
     if form == "xml":
         output.show_xml(found)
     elif form == "json":
-        output.show_json(reply.output(found, "plan"))
+        output.show_json(reply.output(found, "plan", wide_as_text=True))
     else:
         output.show(render(reply.unqualified(reply.output(found, "plan"))))
 

@@ -30,7 +30,7 @@ examples:
   accel-agent simulate ./gateway --device 4xxx@0000:6b:00.0 --device 4xxxvf --serve
   accel-agent simulate ./gateway --host big --kernel 6.12 --serve
   accel-agent simulate ./gateway --device c6xx@0000:3d:00.0 --driver in-tree
-  accel-agent serve --sysroot ./gateway --state-dir ./state --listen 127.0.0.1:8300
+  accel-agent serve --sysroot ./gateway --state-dir ./state --listen 127.0.0.1:8300 --unix-socket ./netconf.sock
 """
 _DEFAULT = ("c3xxx",)
 _CPUS = 4

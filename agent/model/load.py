@@ -133,7 +133,7 @@ def _parse(search: str, texts: list[tuple[str, str]], features: dict[str, tuple[
     context = pyang.context.Context(repository)
     context.features = {name: list(chosen) for name, chosen in features.items()}
     standard = [context.search_module(None, name) for name in STANDARD]
-    main = []
+    main: list[Any] = []
     for file, text in texts:
         try:
             module = context.add_module(file, text)
@@ -143,11 +143,32 @@ def _parse(search: str, texts: list[tuple[str, str]], features: dict[str, tuple[
             raise StartError(f"{_first_error(context) or file + ': no YANG module'}: correct the module")
         if module.keyword == "submodule":
             raise StartError(f"{file}: a submodule of {module.search_one('belongs-to').arg}: name that module's file")
+        if served := next((served for served in (*standard, *main) if served.arg == module.arg), None):
+            said = f"the module {module.arg} is served already, as it is in {served.pos.ref}"
+            raise StartError(f"{file}: {said}: leave out its --module, or rename it")
         main.append(module)
     context.validate()
+    _refuse_clash(context, main)
     if fault := _first_error(context):
         raise StartError(f"{fault}: correct the module")
     return context, standard, main
+
+
+def _refuse_clash(context: Any, main: Iterable[Any]) -> None:  # noqa: ANN401 - pyang has no types
+    """Raise StartError for a module with the name or the namespace of another one (RFC 7950 5.1, 7.1.3).
+
+    Both are the same for the revisions of one module.
+    """
+    spaces = {s: getattr(s.search_one("namespace"), "arg", None) for s in context.modules.values()}
+    for module in main:
+        for other, space in spaces.items():
+            names, namespaces = other.arg == module.arg, space == spaces[module]
+            if other.keyword == "module" and names != namespaces:
+                taken = "name" if names else f"namespace {space}"
+                raise StartError(
+                    f"{module.pos.ref}: the module {module.arg} has the {taken} of another module, {other.arg} in "
+                    f"{other.pos.ref}: give it one of its own"
+                )
 
 
 def _first_error(context: Any) -> str | None:  # noqa: ANN401 - pyang has no types

@@ -68,7 +68,7 @@ class Validator:
             self._context.parse_module(text, ly.SchemaFormat.YANG).set_implemented_all_features()
         except ly.Error as error:
             faults = self._context.errors()
-            said = _text(faults[0], "message") if faults else str(error)
+            said = (_text(faults[0], "message") if faults else str(error)).rstrip(".")
             raise StartError(f"{file}: {said}: correct the module") from error
 
     def validate(self, config: bytes, names: Collection[str] | None = None) -> dict[str, Any]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent import nmda, origin
-from agent.differences import differences
+from agent.difference import PLACED, changes
 from agent.operations.content import selected
 from agent.operations.request import named_datastore
-from agent.tree import escape
+from agent.tree import alone, escape, with_origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from agent.differences import Difference
+    from agent.difference import Change
     from agent.operations.request import Request
     from agent.tree import Node
 
@@ -34,16 +34,16 @@ async def compare(request: Request) -> bytes:
     mixed = (source == nmda.OPERATIONAL) != (target == nmda.OPERATIONAL)
     every = request.element.find(f"{{{NAMESPACE}}}all") is not None
     before, after = [await _content(request, name, mixed=mixed, every=every) for name in (source, target)]
-    inherited = (_inherited(source), _inherited(target))
-    found = differences(before, after, inherited) if source != target else []
+    found = list(changes(before, after)) if source != target else []
     if not found:
         return f'<no-matches xmlns="{NAMESPACE}"/>'.encode()
     reported = request.element.find(f"{{{NAMESPACE}}}report-origin") is not None
+    sides = {"value": (after, _inherited(target)), "source-value": (before, _inherited(source))} if reported else {}
     about = f"<patch-id>{source}-{target}</patch-id><comment>what makes {source} (source) what {target} is</comment>"
     return b"".join(
         [
             f'<differences xmlns="{NAMESPACE}" xmlns:or="{origin.NAMESPACE}"><yang-patch>{about}'.encode(),
-            *(part for number, one in enumerate(found, 1) for part in _edit(number, one, reported=reported)),
+            *(part for number, one in enumerate(found, 1) for part in _edit(number, one, sides)),
             b"</yang-patch></differences>",
         ]
     )
@@ -61,24 +61,23 @@ def _inherited(name: str) -> str | None:
     return origin.INTENDED if name == nmda.OPERATIONAL else None
 
 
-def _edit(number: int, one: Difference, *, reported: bool) -> Iterator[bytes]:
+def _edit(number: int, one: Change, sides: Mapping[str, tuple[Node, str | None]]) -> Iterator[bytes]:
+    """Yield an edit. ``sides`` are the trees that its values are of, and what is inherited there: their origins."""
     yield f"<edit><edit-id>{number}</edit-id><operation>{one.operation}</operation>".encode()
     yield f"<target>{escape(one.target)}</target>".encode()
-    if one.point is not None:
-        yield f"<point>{escape(one.point)}</point>".encode()
-    if one.where is not None:
-        yield f"<where>{one.where}</where>".encode()
-    for name, node in (("value", one.after), ("source-value", one.before)):
+    if one.point_target is not None:
+        yield f"<point>{escape(one.point_target)}</point><where>after</where>".encode()
+    elif one.operation in PLACED:
+        yield b"<where>first</where>"
+    values = {"value": one.value, "source-value": one.before}
+    for name, node in values.items():
         if node is not None:
-            yield f"<{name}>".encode() + _alone(node, reported=reported) + f"</{name}>".encode()
+            written = _with_origins(node, one, *sides[name]) if sides else node.xml()
+            yield f"<{name}>".encode() + alone(node.schema, written) + f"</{name}>".encode()
     yield b"</edit>"
 
 
-def _alone(node: Node, *, reported: bool) -> bytes:
-    """Return a node as XML that declares its namespace."""
-    written = origin.xml(node) if reported and node.origin is not None else node.xml()
-    start = f"<{node.schema.name}".encode()
-    declared = f' xmlns="{node.schema.module.namespace}"'.encode()
-    if node.schema.open_tag.startswith(start + declared):
-        return written
-    return start + declared + written[len(start) :]
+def _with_origins(node: Node, one: Change, tree: Node, top: str | None) -> bytes:
+    """Return a node's XML with origins, the one that it inherits in its tree included."""
+    marked = with_origin(node, node.origin or origin.inherited(tree, one.path, top))
+    return node.xml() if marked.origin is None else origin.xml(marked)

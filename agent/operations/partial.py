@@ -60,7 +60,7 @@ def _check_free(request: Request) -> None:
     """Raise NetconfError while running is about to be changed, or may have to be (2.6.2)."""
     if request.services.confirmed.owner is not None:
         message = "a confirmed commit is pending, which may have to be undone: try again when it is confirmed"
-        raise errors.in_use(message, app_tag="outstanding-confirmed-commit")
+        raise errors.in_use(message, app_tag=errors.OUTSTANDING)
     committing = request.services.engine.committing
     if committing is not None:
         raise errors.lock_denied(committing.id, f"session {committing.id} is committing: try again")

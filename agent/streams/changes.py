@@ -5,11 +5,13 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from agent.streams.difference import edits, topmost
+from agent.difference import changes
+from agent.tree import instance_path
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
+    from agent.difference import Change
     from agent.session import Session
     from agent.tree import Node
     from translators.base import Tree
@@ -19,6 +21,7 @@ MOST_EDITS: Final = 200
 
 Where there are more, it names the top-level nodes that they are in, and of each list as many as there is room for.
 """
+_OPERATIONS: Final = {"insert": "create", "move": "merge"}
 _IN_EACH_LIST: Final = (64, 16, 4, 1)
 
 
@@ -45,19 +48,32 @@ def config_change(before: Node, after: Node, by: Session | None, *, datastore: s
 
 
 def _edits(before: Node, after: Node) -> list[tuple[str, str]]:
-    """Return the edits that a notification names.
+    """Return the edits that a notification names: (instance path, edit operation of RFC 6470 2.1).
 
     A user gets to know of a top-level node that it has changed by those edits in it which the user may see.
     """
-    found = list(islice(edits(before, after), MOST_EDITS + 1))
+    found = [_named(one) for one in islice(changes(before, after), MOST_EDITS + 1)]
     if len(found) <= MOST_EDITS:
         return found
-    above = list(islice(topmost(before, after), MOST_EDITS // 2))
+    above = list(islice(_topmost(before, after), MOST_EDITS // 2))
     for most in _IN_EACH_LIST:
-        found = [*dict.fromkeys((*above, *islice(edits(before, after, most=most), MOST_EDITS)))]
+        some = islice(changes(before, after, most=most), MOST_EDITS)
+        found = [*dict.fromkeys((*above, *map(_named, some)))]
         if len(found) <= MOST_EDITS:
             break
     return found[:MOST_EDITS]
+
+
+def _named(one: Change) -> tuple[str, str]:
+    return one.instance, _OPERATIONS.get(one.operation, one.operation)
+
+
+def _topmost(before: Node, after: Node) -> Iterator[tuple[str, str]]:
+    """Yield each top-level node that was created, deleted, or changed below."""
+    for place in dict.fromkeys(one.path[0] for one in changes(before, after, most=1)):
+        there = [tree.entries(place[0]).get(place[1]) or tree.one(place[0]) for tree in (before, after)]
+        operation = "create" if there[0] is None else "delete" if there[1] is None else "replace"
+        yield instance_path("", *place), operation
 
 
 def confirmed_commit(event: str, session: Session | None, *, timeout: int | None = None) -> Tree:

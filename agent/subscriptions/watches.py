@@ -87,7 +87,7 @@ class Watches:
         """Return the update that tells what differs, None for nothing."""
 
         def make() -> PushChangeUpdate | None:
-            edits = patch.xml(patch.edits(told, known), excluded=excluded)
+            edits = patch.xml(told, known, excluded=excluded)
             return PushChangeUpdate(self._parts.now(), edits, complete=complete) if edits else None
 
         return self._once(("change", id(told), id(known), excluded, complete), (told, known), make)

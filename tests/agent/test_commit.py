@@ -8,27 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import translators.plans
 from agent.errors import NetconfError
-from agent.store import Store
-from tests.agent.commit_bench import NP, TOP, Bench, Note, Owner, Wanting
+from tests.agent.commit_bench import NP, TOP, Bench, Owner, Wanting
 from translators.base import Change, Plan, StepError, TranslatorError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from agent.commit import CommitEngine
-    from agent.model.load import Model
     from agent.tree import Node
-
-
-@pytest.fixture
-def bench(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    monkeypatch.setattr(translators.plans, "STEPS", (Note,))
-    store = Store(tmp_path / "state")
-    yield Bench(model, store, tmp_path / "state")
-    store.close()
 
 
 # What is done.

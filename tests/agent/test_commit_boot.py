@@ -9,28 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import translators.plans
 from agent.health import Health
-from agent.store import Store
 from tests.agent.commit_bench import NP, TOP, Bench, Note, Owner
 from translators.base import Attention, Change, Disturbance, Event, Plan, StepError, TranslatorError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from agent.commit import CommitEngine
-    from agent.model.load import Model
     from agent.tree import Node
     from translators.base import Tree
-
-
-@pytest.fixture
-def bench(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    monkeypatch.setattr(translators.plans, "STEPS", (Note,))
-    store = Store(tmp_path / "state")
-    yield Bench(model, store, tmp_path / "state")
-    store.close()
 
 
 # The successor of an agent that was killed, and the start of any.

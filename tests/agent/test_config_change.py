@@ -41,6 +41,17 @@ def test_a_container_comes_and_goes_with_what_it_holds(model: Model, content: di
     assert named(model, content, {}) == [(path, "delete") for path in there]
 
 
+def test_an_entry_in_another_place_is_merged(model: Model) -> None:
+    def rules(ids: str) -> dict[str, Any]:
+        return {"rule": [{"id": each, "act": "x"} for each in ids]}
+
+    assert named(model, rules("abcd"), rules("dabc")) == [("/t:top/rule[id='d']", "merge")]
+    assert named(model, rules("ab"), rules("cba")) == [
+        ("/t:top/rule[id='c']", "create"),
+        ("/t:top/rule[id='b']", "merge"),
+    ]
+
+
 @pytest.mark.parametrize("before", [{}, {"name": "x"}, {"tag": ["other"]}])
 def test_of_very_many_there_are_some_of_each_list(model: Model, before: dict[str, Any]) -> None:
     found = named(model, before, {**ITEMS, **NAMES})

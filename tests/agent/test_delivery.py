@@ -1,139 +1,26 @@
-"""Events on their way to one session: in order, none twice, none lost, no more than it reads, none it may not get."""
+"""Events on their way to one session: in order, none twice, none lost, no more than it reads."""
 
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import pytest
-from lxml import etree
 
-from agent import errors
-from agent.link import Peer
-from agent.model.load import Model, load
-from agent.session import Session
-from agent.streams import Delivery, Event, Span, Streams
-from agent.streams.filters import every
-from agent.tree import Node
-from tests.agent.server_bench import run, until
+from agent.streams import Span
+from tests.agent.delivery_bench import NOW, Bench, play, settled
+from tests.agent.server_bench import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from pathlib import Path
 
-    from agent.model.schema import SchemaNode
-
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-PEER = Peer("ada", "ietf-netconf-monitoring:netconf-ssh")
-ALL = Span(0)
-NESTED = {"n:house": {"room": [{"floor": 1, "name": "den", "alarm": {"cause": "fire", "secret": "x"}}]}}
-
-
-class Rights:
-    """Access control: kinds of notifications and schema paths that the user may not have."""
-
-    def __init__(self, *denied: str) -> None:
-        self.denied = set(denied)
-        self.noted = 0
-        self.asked = 0
-
-    @property
-    def unrestricted(self) -> bool:
-        return not self.denied
-
-    @property
-    def key(self) -> frozenset[str]:
-        return frozenset(self.denied)
-
-    def access(self, _peer: Peer) -> Any:
-        self.asked += 1
-        return self
-
-    def note_denied_notification(self) -> None:
-        self.noted += 1
-
-    def may_receive(self, notification: SchemaNode, chain: list[Node]) -> bool:
-        hidden = {path for node in chain for path in (node.schema.path, *(key.path for key in node.schema.keys))}
-        return notification.name not in self.denied and not hidden & self.denied
-
-    def may_see(self, path: str) -> bool:
-        return not any(path.startswith(denied) for denied in self.denied)
-
-    def readable(self, tree: Node) -> Node:
-        kept: dict[Any, Any] = {}
-        same = True
-        for schema, child in tree.children.items():
-            if schema.path in self.denied:
-                same = False
-                continue
-            if isinstance(child, Node):
-                kept[schema] = child if schema.is_leaf else self.readable(child)
-            else:
-                kept[schema] = {key: self.readable(entry) for key, entry in child.items()}
-                same = same and all(kept[schema][key] is entry for key, entry in child.items())
-                continue
-            same = same and kept[schema] is child
-        return tree if same else tree.with_children(kept)
-
-
-class Bench:
-    """A stream, and a session that takes what it is sent."""
-
-    def __init__(self, model: Model, folder: Path, *, entries: int = 10_000, rights: Rights | None = None) -> None:
-        self.time = NOW
-        self.rights = rights or Rights()
-        self.streams = Streams(model, folder, now=lambda: self.time, entries=entries)
-        self.sent: list[bytes] = []
-        self.ends: list[str] = []
-        self.session = Session(1, PEER, NOW, self.ends.append, notify=self.sent.append)
-        self.marks: list[str] = []
-        self.delivery: Delivery | None = None
-
-    def publish(self, *texts: object) -> None:
-        for text in texts:
-            self.streams.publish({"t:ev": {"m": str(text)}})
-
-    def deliver(self, span: Span = ALL, passes: Callable[[Event], Any] = every) -> Delivery:
-        self.delivery = Delivery(
-            self.streams,
-            cast("Any", self.rights),
-            self.session,
-            span,
-            passes=passes,
-            replayed=lambda: self.sent.append(b"<replayed/>"),
-            ended=self.marks.append,
-        )
-        return self.delivery
-
-    @property
-    def heard(self) -> list[str]:
-        return [etree.fromstring(message).findtext("{*}ev/{*}m") or message.decode() for message in self.sent]
-
-    async def hears(self, *texts: object) -> None:
-        await until(lambda: len(self.sent) >= len(texts))
-        await settled()
-        assert self.heard == [str(text) for text in texts]
-
-
-async def settled() -> None:
-    """Let everything that is due be done."""
-    for _ in range(20):
-        await asyncio.sleep(0)
-
-
-@pytest.fixture(scope="module")
-def model() -> Model:
-    return load([Path(__file__).parent / "modules" / f"{name}.yang" for name in "tn"])
+    from agent.model.load import Model
 
 
 @pytest.fixture
-def bench(model: Model, tmp_path: Path) -> Bench:
-    return Bench(model, tmp_path)
-
-
-def play(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    run(scenario())
+def bench(eventful: Model, tmp_path: Path) -> Bench:
+    return Bench(eventful, tmp_path)
 
 
 def test_nothing_is_sent_before_the_callback_that_began_it_is_through(bench: Bench) -> None:
@@ -211,8 +98,8 @@ def test_no_more_is_sent_once_the_session_is_full(bench: Bench) -> None:
     play(scenario)
 
 
-def test_one_who_reads_slower_than_the_log_forgets_is_ended(model: Model, tmp_path: Path) -> None:
-    bench = Bench(model, tmp_path, entries=8)
+def test_one_who_reads_slower_than_the_log_forgets_is_ended(eventful: Model, tmp_path: Path) -> None:
+    bench = Bench(eventful, tmp_path, entries=8)
 
     async def scenario() -> None:
         bench.session.writable = False
@@ -301,123 +188,5 @@ def test_one_that_is_cancelled_says_nothing(bench: Bench) -> None:
         await settled()
         assert (bench.sent, bench.marks, bench.session.drained) == ([], [], [])
         bench.publish("y")
-
-    play(scenario)
-
-
-def test_a_filter_that_takes_its_time_keeps_the_order(bench: Bench) -> None:
-    async def scenario() -> None:
-        async def even(event: Event) -> bool:
-            await asyncio.sleep(0)
-            return event.number % 2 == 0
-
-        bench.publish(*range(1, 8))
-        bench.deliver(passes=even)
-        await bench.hears(2, 4, 6)
-
-    play(scenario)
-
-
-@pytest.mark.parametrize("expected", [True, False])
-def test_a_filter_that_fails_ends_it(bench: Bench, caplog: pytest.LogCaptureFixture, expected: bool) -> None:
-    def fail(_event: Event) -> bool:
-        raise errors.operation_failed("it took too long") if expected else ZeroDivisionError
-
-    async def scenario() -> None:
-        bench.publish("x")
-        bench.deliver(passes=fail)
-        await until(lambda: bench.marks or bench.ends)
-        assert (bench.marks, bench.ends) == ((["filter"], []) if expected else ([], ["other"]))
-        assert ("it took too long" if expected else "ZeroDivisionError") in caplog.text
-
-    play(scenario)
-
-
-def test_what_the_user_may_not_get_is_counted_and_rules_are_asked_anew(bench: Bench) -> None:
-    async def scenario() -> None:
-        bench.rights.denied = {"ev"}
-        bench.publish("a", "b")
-        bench.deliver(Span(0, replay_to=2))
-        await bench.hears("<replayed/>")
-        assert bench.rights.noted == 2
-        bench.rights.denied = set()
-        bench.publish("c")
-        await bench.hears("<replayed/>", "c")
-
-    play(scenario)
-
-
-@pytest.mark.parametrize(
-    ("denied", "content"),
-    [
-        ("", "<cause>fire</cause><secret>x</secret>"),
-        ("/n:house/room/alarm/secret", "<cause>fire</cause>"),
-        ("/n:house/room/name", None),
-        ("/n:house", None),
-        ("alarm", None),
-        ("/n:house/room/alarm", "<cause>fire</cause><secret>x</secret>"),
-    ],
-)
-def test_a_notification_in_data_has_its_ancestors_which_must_be_readable(
-    bench: Bench, denied: str, content: str | None
-) -> None:
-    async def scenario() -> None:
-        bench.rights.denied = {denied} - {""}
-        bench.streams.publish(NESTED)
-        delivery = bench.deliver()
-        await until(lambda: delivery.position == 1)
-        if content is None:
-            assert (bench.sent, bench.rights.noted) == ([], 1)
-            return
-        assert bench.sent == [
-            b'<notification xmlns="urn:ietf:params:xml:ns:netconf:notification:1.0">'
-            b"<eventTime>2026-01-01T00:00:00.000000Z</eventTime>"
-            b'<house xmlns="urn:example:n"><room><floor>1</floor><name>den</name>'
-            b"<alarm>" + content.encode() + b"</alarm></room></house></notification>"
-        ]
-
-    play(scenario)
-
-
-@pytest.mark.parametrize(
-    ("denied", "targets"),
-    [
-        ({"/t:top/name"}, ["/t:top/mtu"]),
-        ({"/t:top/name", "/t:top/mtu"}, None),
-        ({"/t:top"}, None),
-        ({"/t:other"}, ["/t:top/name", "/t:top/mtu"]),
-    ],
-)
-def test_edits_of_what_the_user_may_not_read_are_left_out(
-    bench: Bench, denied: set[str], targets: list[str] | None
-) -> None:
-    async def scenario() -> None:
-        bench.rights.denied = denied
-        edits = [{"target": path, "operation": "merge"} for path in ("/t:top/name", "/t:top/mtu")]
-        change = {"changed-by": {"server": [None]}, "datastore": "running", "edit": edits}
-        bench.streams.publish({"ietf-netconf-notifications:netconf-config-change": change})
-        delivery = bench.deliver()
-        await until(lambda: delivery.position == 1)
-        found = [str(element.text) for message in bench.sent for element in etree.fromstring(message).iter("{*}target")]
-        assert (found or None) == (None if targets is None else [f"/t:top/t:{path[7:]}" for path in targets])
-        assert bench.rights.noted == (targets is None)
-
-    play(scenario)
-
-
-def test_a_filter_is_put_to_what_the_user_may_see(bench: Bench) -> None:
-    async def scenario() -> None:
-        found: list[bytes] = []
-
-        def passes(event: Event) -> bool:
-            found.append(event.content.xml())
-            return True
-
-        bench.rights.denied = {"/n:house/room/alarm/secret"}
-        bench.streams.publish(NESTED)
-        delivery = bench.deliver(passes=passes)
-        await until(lambda: delivery.position == 1)
-        assert b"fire" in found[0]
-        assert b"secret" not in found[0]
 
     play(scenario)

@@ -10,21 +10,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-import translators.plans
 from agent.confirmed import ConfirmedCommits
 from agent.errors import NetconfError
 from agent.link import Peer
 from agent.session import Session
-from agent.store import Store
-from tests.agent.commit_bench import Bench, Note
 from tests.agent.server_bench import DEADLINE, N, Server, edit, run, until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from agent.commit import CommitEngine
     from agent.model.load import Model
+    from tests.agent.commit_bench import Bench
     from tests.agent.server_bench import Client
     from translators.base import Change, Plan
 
@@ -78,14 +73,6 @@ def test_validating_neither_needs_nor_ends_a_lock(model: Model) -> None:
         assert server.stores.locks["candidate"].session.id == other.id
 
     run(scenario())
-
-
-@pytest.fixture
-def bench(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    monkeypatch.setattr(translators.plans, "STEPS", (Note,))
-    store = Store(tmp_path / "state")
-    yield Bench(model, store, tmp_path / "state")
-    store.close()
 
 
 class Slow:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from agent.difference import changes
 from agent.model.load import load
 from agent.subscriptions import patch
 from agent.tree import from_json
@@ -31,9 +32,10 @@ def top() -> Any:
 
 def shown(old: Node, new: Node) -> list[str]:
     found = []
-    for edit in patch.edits(old, new):
+    for edit in changes(old, new):
         value = "" if edit.value is None else f" {edit.value.xml().decode()}"
-        place = f" after {edit.point}" if edit.point else " first" if edit.operation in {"insert", "move"} else ""
+        first = " first" if edit.operation in {"insert", "move"} else ""
+        place = f" after {edit.point_target}" if edit.point_target else first
         found.append(f"{edit.operation} {edit.target}{place}{value}")
     return found
 
@@ -71,8 +73,8 @@ def test_edits_say_what_differs(top: Any, old: Any, new: Any, wanted: list[str])
 
 
 def test_values_stand_alone_and_excluded_operations_are_left_out(top: Any) -> None:
-    changes = patch.edits(top(name="a", mtu=1400), top(name="<b>", tag=["x"]))
-    assert patch.xml(changes, excluded={"delete"}).decode() == (
+    before, after = top(name="a", mtu=1400), top(name="<b>", tag=["x"])
+    assert patch.xml(before, after, excluded={"delete"}).decode() == (
         "<edit><edit-id>edit1</edit-id><operation>replace</operation><target>/t:top/name</target>"
         '<value><name xmlns="urn:example:t">&lt;b&gt;</name></value></edit>'
         "<edit><edit-id>edit2</edit-id><operation>create</operation><target>/t:top/tag=x</target>"
@@ -87,13 +89,13 @@ def test_moves_and_inserts_make_the_new_order(wide: Model, old: list[str], new: 
 
     order = list(old)
     moves = 0
-    for edit in patch.edits(tree(old), tree(new)):
+    for edit in changes(tree(old), tree(new)):
         word = unquote(edit.target.partition("=")[2])
         if edit.operation in {"move", "delete"}:
             order.remove(word)
             moves += edit.operation == "move"
         if edit.operation in {"move", "insert"}:
-            at = 0 if edit.point is None else order.index(edit.point.partition("=")[2]) + 1
+            at = 0 if edit.point is None else order.index(edit.point[0]) + 1
             order.insert(at, word)
     assert order == new
     assert moves <= max(0, len(set(old) & set(new)) - 1)
@@ -126,7 +128,7 @@ CONTENT = st.fixed_dictionaries(
 @given(CONTENT, CONTENT)
 def test_a_receiver_that_carries_out_the_edits_has_what_the_server_has(wide: Model, old: Any, new: Any) -> None:
     before, after = (from_json(wide.root, {"t:top": content}) for content in (old, new))
-    received = etree.fromstring(f"<patch>{patch.xml(patch.edits(before, after)).decode()}</patch>")
+    received = etree.fromstring(f"<patch>{patch.xml(before, after).decode()}</patch>")
     copy = etree.fromstring(b"<data>" + before.xml() + b"</data>")
     for edit in received:
         carry_out(copy, edit)

@@ -23,20 +23,11 @@ from tests.agent.echo import DEADLINE, until
 from tests.agent.unix_gateway import Gateway, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 # -I: the agent's folder, and nothing of this one, is found.
 FOLDER = str(Path(agent.__path__[0]).parent)
 RELAY = f"import sys; sys.path.insert(0, {FOLDER!r}); from agent.relay import relay; sys.exit(relay(sys.argv[1]))"
-
-
-@pytest.fixture
-def short() -> Iterator[Path]:
-    """Return a folder whose name leaves room for that of a socket, and which all may enter."""
-    folder = Path("/tmp") / f"accel-{os.getpid()}-{os.urandom(4).hex()}"
-    folder.mkdir(mode=0o755)
-    yield folder
-    shutil.rmtree(folder)
 
 
 async def relay(

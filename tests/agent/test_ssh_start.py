@@ -139,7 +139,7 @@ def test_addresses_that_cannot_be_listened_on(tmp_path: Path, monkeypatch: pytes
         port = taken.getsockname()[1]
         assert start_error(key, address=Address("127.0.0.1", port)) == (
             f"cannot listen on 127.0.0.1:{port}: the port is taken:"
-            " stop what uses it (ss -ltnp shows it), or choose another in [listen] ssh"
+            " stop what uses it (ss -ltnp shows it), or change [listen] ssh"
         )
     assert start_error(key, address=Address("192.0.2.1", 0)) == (
         "cannot listen on 192.0.2.1:0: this machine has no such address: correct [listen] ssh"

@@ -16,7 +16,7 @@ from agent.defaults import MODES, with_defaults
 from agent.errors import NetconfError
 from agent.model.load import Model, load
 from agent.tree import Node
-from tests.agent.test_model import modules_in
+from tests.agent.conftest import modules_in
 
 MODULES = {"inet": "ietf-inet-types", "yang": "ietf-yang-types"}
 HEX = "0123456789abcdefABCDEF"

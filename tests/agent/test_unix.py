@@ -7,14 +7,12 @@ import contextlib
 import grp
 import os
 import pwd
-import shutil
 import socket
 import stat
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,19 +22,6 @@ from agent.settings import StartError
 from agent.unix import listen
 from tests.agent.echo import DEADLINE, until
 from tests.agent.unix_gateway import Gateway, run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture
-def short() -> Iterator[Path]:
-    """Return a folder whose name leaves room for that of a socket, and which all may enter."""
-    folder = Path("/tmp") / f"accel-{os.getpid()}-{os.urandom(4).hex()}"
-    folder.mkdir(mode=0o755)
-    yield folder
-    shutil.rmtree(folder)
-
 
 # Sessions.
 
@@ -241,9 +226,7 @@ def test_a_stale_socket_is_replaced_and_a_live_one_is_not(short: Path) -> None:
     async def scenario() -> None:
         with pytest.raises(StartError) as caught:
             await listen(gateway.connect, path=path)
-        assert str(caught.value) == (
-            f"an agent is already running, on {path}: stop it, or choose another [listen] unix"
-        )
+        assert str(caught.value) == (f"an agent is already running, on {path}: stop it, or change [listen] unix")
         reader, writer = await gateway.client()
         writer.write(b"still served")
         assert await reader.readexactly(12) == b"still served"
@@ -277,7 +260,7 @@ def test_paths_and_groups_that_cannot_be_used(short: Path) -> None:
     longest = short / ("n" * (107 - len(str(short)) - 1))
     run(Gateway(longest), lambda: _has_mode(longest, 0o600))
     longer = longest.with_name(longest.name + "n")
-    assert start_error(longer) == f"the local socket's path {longer} is longer than 107 bytes: shorten it"
+    assert start_error(longer) == f"the local socket's path {longer} is longer than 107 bytes: shorten [listen] unix"
     assert start_error(short / "n.sock", group="no-such-group") == (
         "there is no group no-such-group: make it, or change [listen] unix-group"
     )

@@ -17,7 +17,7 @@ from agent.filter import selection
 from agent.model.load import Model, load
 from agent.tree import Node, from_json
 from agent.xpath import XPath, as_filter, instance
-from tests.agent.test_model import modules_in
+from tests.agent.conftest import modules_in
 
 X: dict[str | None, str] = {"x": "urn:x", "y": "urn:x", "no": "urn:no", "é𐀀": "urn:x", None: "urn:x"}
 DATA = (

@@ -218,7 +218,20 @@ def test_a_confirmed_commit_outlives_the_session(run: Run, scripted: Start) -> N
     token = asked.partition("<nc:persist>")[2].partition("<")[0]
     assert "<nc:confirmed/><nc:confirm-timeout>77</nc:confirm-timeout>" in asked
     assert len(token) == 16
-    assert result.stdout == f"committed for 77 s; to keep it: accel-agent commit --persist-id {token}\n"
+    assert result.stdout.splitlines() == [
+        f"committed for 77 s; to keep it: accel-agent commit --persist-id {token}",
+        f"to undo it now: accel-agent commit --cancel --persist-id {token}",
+    ]
+
+
+@pytest.mark.parametrize("words", ["--persist-id x", "--cancel", "--cancel --persist-id x", "--confirmed 9"])
+def test_a_confirmed_commit_where_there_is_none(run: Run, scripted: Start, words: str) -> None:
+    agent = scripted()
+
+    assert failed(run("commit", *words.split(), "--unix-socket", str(agent.path))) == (
+        "this agent does not offer :confirmed-commit: commit without it"
+    )
+    assert not any("commit" in asked for asked in agent.asked)
 
 
 def test_a_confirmed_commit_is_confirmed_by_its_token(run: Run, scripted: Start) -> None:

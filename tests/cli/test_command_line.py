@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -13,7 +14,9 @@ import pytest
 
 import agent
 from agent import cli
+from agent.cli import serve
 from agent.cli.connection import Target
+from agent.settings import LISTEN, UNIX, StartError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,12 +97,14 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         ("show cpu --accept-new-host-key", "--accept-new-host-key is for SSH: give --host too"),
         ("show cpu --host a --port 0", "argument --port: '0' is no number from 1 to 65535"),
         ("show cpu --host a --port 65536", "argument --port: '65536' is no number from 1 to 65535"),
-        ("show cpu --host -a", "expected one argument"),
+        ("show cpu --host --port 830", "argument --host: expected one argument"),
+        ("show cpu --host -a", "there is no option -a; see accel-agent show cpu"),
         ("show cpu --host=-a", "argument --host: '-a' is no host name and no IP address"),
         ("show cpu --timeout 0", "argument --timeout: '0' is no number from 1 to 86400"),
         ("set", "the following arguments are required: WORD"),
         ("commit --confirmed 0", "argument --confirmed: '0' is no number from 1 to "),
-        ("commit --confirmed 9 --persist-id x", "not allowed with argument --confirmed"),
+        ("commit --confirmed 9 --persist-id x", "--confirmed and --persist-id exclude each other"),
+        ("commit --confirmed 9 --cancel", "argument --cancel: not allowed with argument --confirmed"),
         ("serve --user x", "--user and --password-file belong together: give both or neither"),
         ("serve --password-file x", "--user and --password-file belong together: give both or neither"),
         ("demo --no-device --device c6xx", "--no-device and --device exclude each other"),
@@ -111,10 +116,12 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         ("simulate x --driver own", "argument --driver: invalid choice: 'own', there are in-tree, out-of-tree"),
         ("simulate x --driver in-tree --device d15xx", "Linux itself has no driver for a d15xx"),
         ("relay x", "unrecognized arguments: x; see accel-agent relay --help"),
-        (
-            "plan --sorce running",
-            "unrecognized arguments: --sorce running, did you mean --source?; see accel-agent plan",
-        ),
+        ("plan --sorce running", "there is no option --sorce, did you mean --source?; see accel-agent plan"),
+        ("show qat --formt json", "there is no option --formt, did you mean --format?; see accel-agent show qat"),
+        ("show --formt=json qat", "there is no option --formt, did you mean --format?; see accel-agent show"),
+        ("set qat enabled true --hosst x", "there is no option --hosst, did you mean --host?; see accel-agent set"),
+        ("doctor -f json", "there is no option -f; see accel-agent doctor"),
+        ("--unix-socket x show qat", "the option --unix-socket belongs after the command; see accel-agent --help"),
         ("relay --unix-socket", "argument --unix-socket: expected one argument"),
     ],
 )
@@ -123,6 +130,16 @@ def test_wrong_usage_is_2(capsys: pytest.CaptureFixture[str], words: str, proble
     (line,) = capsys.readouterr().err.splitlines()
     assert problem in line
     assert line.endswith(" --help")
+
+
+@pytest.mark.parametrize(
+    "words", ["set qat health -3", "set qat health -.5", "set -- qat --health", "show qat --fo json"]
+)
+def test_what_begins_with_a_dash_may_be_a_value_or_a_beginning(words: str) -> None:
+    parser = cli._parser(("show", "configure"))
+    options = parser.parse_args(words.split())
+
+    assert getattr(options, "format", None) == "json" or options.words[0] == "qat"
 
 
 def test_wrong_words_of_set_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,6 +159,27 @@ def test_a_password_file_of_serve_that_is_not_there(run: Run, tmp_path: Path) ->
 
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == f"accel-agent: the password file {tmp_path}/none can't be read: No such file or directory\n"
+
+
+@pytest.mark.parametrize(("flags", "name"), [((), "[listen] ssh"), (("--listen", "192.0.2.1:0"), "--listen")])
+def test_what_is_to_be_corrected_is_named_as_it_was_given(
+    run: Run, tmp_path: Path, flags: tuple[str, ...], name: str
+) -> None:
+    (tmp_path / "a.toml").write_text('[listen]\nssh = ["192.0.2.1:0"]\nunix = ""\n')
+    result = run("serve", "--config", "a.toml", "--state-dir", "state", "--sysroot", str(tmp_path), *flags)
+
+    assert (result.returncode, result.stdout) == (1, "")
+    said = result.stderr.splitlines()[-1]
+    assert said == f"accel-agent: cannot listen on 192.0.2.1:0: this machine has no such address: correct {name}"
+
+
+def test_without_a_settings_file_options_are_named() -> None:
+    options = argparse.Namespace(listen=None, unix_socket=Path("a.sock"))
+
+    assert serve._given(options, None) == {LISTEN: "the default with --listen", UNIX: "--unix-socket"}
+    assert serve._given(options, Path("agent.toml")) == {UNIX: "--unix-socket"}
+    message = StartError("correct", setting=LISTEN).named(serve._given(options, None))
+    assert str(message) == "correct the default with --listen"
 
 
 def test_an_ipv6_address_may_be_in_brackets() -> None:

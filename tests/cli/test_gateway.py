@@ -105,13 +105,14 @@ def test_flows_by_any_name(up: Gateway, name: str) -> None:
     assert [line.split("  ")[0] for line in lines[12:15]] == ["requests", "responses", "in flight"]
 
 
-def test_flows_as_json_are_numbers_and_add_up(up: Gateway) -> None:
+def test_flows_as_json_add_up(up: Gateway) -> None:
     (device,) = as_json(up("show", "qat", "device", ADDRESS, "flows", "--format", "json"))["qat"]["device"]
 
     assert (device["address"], device["oper-status"]) == (ADDRESS, "up")
     engines = device["flows"]["engine"]
     assert [engine["id"] for engine in engines] == list(range(10))
-    assert device["flows"]["requests"] == sum(engine["requests"] for engine in engines)
+    # RFC 7951 6.1: numbers of 64 bits are strings.
+    assert device["flows"]["requests"] == str(sum(int(engine["requests"]) for engine in engines))
     # What was not asked for was not read.
     assert not device.keys() & {"interrupt", "effective-config", "pci"}
 
@@ -263,9 +264,30 @@ def test_a_confirmed_commit_is_confirmed_from_another_session(fresh: Gateway) ->
     said = done(fresh("commit", "--confirmed", "300"))
     token = said.split("--persist-id ")[1].split()[0]
 
-    assert failed(fresh("commit")) == "a confirmed commit is pending: its persist-id is needed (invalid-value)"
-    done(fresh("commit", "--persist-id", token))
+    for words in (("commit",), ("commit", "--cancel"), ("commit", "--confirmed", "9")):
+        assert failed(fresh(*words)) == (
+            "a confirmed commit is pending: its persist-id is needed (outstanding-confirmed-commit): "
+            "confirm it with --persist-id and the token that it printed, or undo it with --cancel --persist-id"
+        )
+    assert done(fresh("commit", "--persist-id", token)) == "committed\n"
     assert "up" in done(fresh("show", "qat"))
+    assert failed(fresh("commit", "--cancel", "--persist-id", token)) == (
+        "no confirmed commit is pending (invalid-value)"
+    )
+
+
+def test_a_confirmed_commit_is_cancelled_from_another_session(fresh: Gateway) -> None:
+    done(fresh("set", "qat", "enabled", "true"))
+    said = done(fresh("commit", "--confirmed", "300"))
+    assert "up" in done(fresh("show", "qat"))
+    words = said.rpartition("to undo it now: accel-agent ")[2].split()
+    assert words[:3] == ["commit", "--cancel", "--persist-id"]
+
+    assert failed(fresh(*words[:3], "x")) == "no confirmed commit with this persist-id is pending (invalid-value)"
+    assert done(fresh(*words)) == "cancelled: running is what it was before the confirmed commit\n"
+
+    assert "down" in done(fresh("show", "qat"))
+    assert done(fresh("commit")) == "committed\n"
 
 
 def test_a_token_that_is_none(gateway: Gateway) -> None:

@@ -104,15 +104,6 @@ def test_others_see_no_statistics_and_change_nothing(gate: Guarded) -> None:
     assert switch(guest, value=False)[0].startswith("application/access-denied")
 
 
-def test_a_file_that_is_no_xml_is_one_line(gate: Guarded, tmp_path: Path) -> None:
-    file = tmp_path / "a.xml"
-    file.write_text("<config>")
-    done = command(gate, "load", str(file))
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"accel-agent: {file}: no XML: ")
-    assert len(done.stderr.splitlines()) == 1
-
-
 @pytest.mark.parametrize("around", ["{}", "<config>{}</config>"])
 def test_one_element_of_a_model_is_a_file_to_load_too(gate: Guarded, tmp_path: Path, around: str) -> None:
     file = tmp_path / "a.xml"

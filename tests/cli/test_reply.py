@@ -58,6 +58,29 @@ def test_one_of_a_list_is_a_list_and_the_values_have_their_types() -> None:
     }
 
 
+def test_for_programs_numbers_of_64_bits_are_strings() -> None:
+    """RFC 7951 6.1."""
+    (device,) = reply.acceleration(reply.data(etree.fromstring(ONE_DEVICE), wide_as_text=True))["qat"]["device"]
+
+    assert device["flows"] == {
+        "engine": [{"id": 4, "requests": "18446744073709551615"}, {"id": 5, "no-response": True}]
+    }
+    assert device["section"] == [{"name": "SHIM", "cy-instances": 3, "core-affinity": [11]}]
+
+
+def test_what_is_of_another_module_has_its_name() -> None:
+    """RFC 7951 4."""
+    tree = reply.data(
+        etree.fromstring(
+            '<data xmlns="urn:ietf:params:xml:ns:netconf:base:1.0">'
+            '<acceleration xmlns="urn:accel-agent:hardware-acceleration"><cpu><model>Zephyr 9</model>'
+            '<model xmlns="urn:example:more"><sort>a</sort></model></cpu></acceleration></data>'
+        )
+    )
+
+    assert reply.acceleration(tree) == {"cpu": {"model": "Zephyr 9", "more:model": {"sort": "a"}}}
+
+
 def test_what_a_newer_agent_knows_more_is_kept_as_text() -> None:
     tree = reply.acceleration(
         reply.data(

@@ -75,7 +75,8 @@ def test_the_diagram_that_comes_along_is_the_model_that_is_served() -> None:
 def _outline(node: Node, path: str = "") -> Iterator[tuple[str, Outline]]:
     for name, child in node.children.items():
         if child.kind != "operation":
-            meaning = "number" if child.is_number else child.type if child.type in {"boolean", "identityref"} else ""
+            number = "wide" if child.is_wide else "number"
+            meaning = number if child.is_number else child.type if child.type in {"boolean", "identityref"} else ""
             yield f"{path}/{name}", (child.kind, child.config, child.keys, meaning)
             yield from _outline(child, f"{path}/{name}")
 
@@ -84,6 +85,7 @@ def _served_outline(node: SchemaNode, path: str = "") -> Iterator[tuple[str, Out
     for child in node.children.values():
         if child.kind != "action":
             base = child.type.base if child.type else ""
-            meaning = "number" if "int" in base else base if base in {"boolean", "identityref"} else ""
+            number = "wide" if base.endswith("int64") else "number"
+            meaning = number if "int" in base else base if base in {"boolean", "identityref"} else ""
             yield f"{path}/{child.name}", (child.kind, child.config, tuple(key.name for key in child.keys), meaning)
             yield from _served_outline(child, f"{path}/{child.name}")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # None is a user of any machine, but nobody is one of every machine: for groups that the transport knows of.
 USERS = ("ada", "bob", "nobody")
+ITEMS = "<item><id>a</id><v>1</v></item><item><id>b</id><v>2</v></item>"
 
 
 class Guarded:
@@ -83,6 +84,11 @@ def deny(content: str = "", *, operations: str = "*") -> str:
 def path(text: str) -> str:
     """Return a rule's path, in which e is module t's prefix."""
     return f'<path xmlns:e="urn:example:t">{text}</path>'
+
+
+def denied(where: str = "") -> str:
+    """Return access-denied for data below module t's ``top``."""
+    return f"application/access-denied @/t:top{''.join(f'/t:{name}' for name in where.split('/') if name)}"
 
 
 @contextmanager

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.conformance.access import Guarded, guarded
 from tests.conformance.agents import EMPTY, Agent, serving
+from tests.conformance.partial import START
 from tests.conformance.session import Session
 from tests.system.gateway import T_MODULE, Gateway
 
@@ -50,15 +52,23 @@ def dial(served: Gateway) -> Iterator[Callable[..., Session]]:
 
 
 @pytest.fixture
-def session(dial: Callable[..., Session]) -> Session:
-    """Return a session in chunked framing."""
+def session(request: pytest.FixtureRequest) -> Session:
+    """Return a session in chunked framing: with the agent of the test's module where it says that it uses ``agent``."""
+    if "agent" in request.fixturenames:
+        own: Agent = request.getfixturevalue("agent")
+        return own.session()
+    dial: Callable[..., Session] = request.getfixturevalue("dial")
     return dial()
 
 
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    """Return an agent of the module's own, with a device: what it does to locks and running is nobody else's."""
-    with serving(tmp_path_factory.mktemp("machine")) as own:
+def machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    """Return an agent of the module's own, with a device: what it does to locks and running is nobody else's.
+
+    The module may say ``AGENT_MODULES``, further YANG files, and ``AGENT_SETTINGS``.
+    """
+    modules, settings = (getattr(request.module, name, "") for name in ("AGENT_MODULES", "AGENT_SETTINGS"))
+    with serving(tmp_path_factory.mktemp("machine"), *modules, settings=settings) as own:
         yield own
 
 
@@ -73,3 +83,26 @@ def agent(machine: Agent) -> Iterator[Agent]:
 def other(agent: Agent) -> Session:
     """Return another session than the test's first."""
     return agent.session()
+
+
+@pytest.fixture(scope="module")
+def guarded_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """Return an agent of the module's own with users."""
+    with guarded(tmp_path_factory.mktemp("guarded")) as served:
+        yield served
+
+
+@pytest.fixture
+def gate(guarded_machine: Guarded) -> Iterator[Guarded]:
+    """Return that agent without rules for the users, and none of their sessions afterwards."""
+    guarded_machine.configure()
+    yield guarded_machine
+    guarded_machine.close()
+
+
+@pytest.fixture
+def owner(agent: Agent) -> Session:
+    """Return one session, with running filled for the rows of partial locks."""
+    session = agent.session()
+    session.fill(START)
+    return session

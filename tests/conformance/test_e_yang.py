@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from tests.conformance.agents import E_MODULE, F_MODULE, Agent, serving
+from tests.conformance.agents import E_MODULE, F_MODULE, Agent
 from tests.conformance.session import Session, edit, refusals, top
 from tests.system.client import HA, enabled
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+pytestmark = pytest.mark.usefixtures("agent")
+AGENT_MODULES = (E_MODULE, F_MODULE)
 COMMIT = "<commit/>"
 VALIDATE = "<validate><source><candidate/></source></validate>"
 YANG = "urn:ietf:params:xml:ns:yang:1"
@@ -20,20 +17,6 @@ RULES = top(
     "<rule><id>r1</id><act>a</act></rule><rule><id>r2</id><act>b</act></rule><rule><id>r3</id><act>c</act></rule>"
 )
 TWO = "/e:all/e:two[e:id='1']"
-
-
-@pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    """Return an agent with the modules t, e and f."""
-    with serving(tmp_path_factory.mktemp("yang"), E_MODULE, F_MODULE) as served:
-        yield served
-
-
-@pytest.fixture
-def session(agent: Agent) -> Iterator[Session]:
-    """Return a session that finds the configuration empty."""
-    yield agent.session()
-    agent.clear()
 
 
 def every(content: str) -> str:

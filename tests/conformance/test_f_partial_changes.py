@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conformance.agents import Agent, confirmed, serving, until
+from tests.conformance.agents import confirmed, serving, until
 from tests.conformance.partial import START, M, granted, locks, release
 from tests.conformance.session import Session, T, edit, top
 
@@ -14,14 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMMIT, DISCARD = "<commit/>", "<discard-changes/>"
-
-
-@pytest.fixture
-def owner(agent: Agent) -> Session:
-    """Return one session, with running filled."""
-    session = agent.session()
-    session.fill(START)
-    return session
 
 
 def in_use(path: str) -> str:

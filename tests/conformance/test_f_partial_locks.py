@@ -9,7 +9,7 @@ from lxml import etree
 
 from agent.model.load import load
 from tests.conformance.agents import CLOSE, Agent, confirmed, live, lock, unlock, until
-from tests.conformance.partial import PARTIAL, START, XMLNS_AS_X, M, denied, free, granted, locks, partial, release
+from tests.conformance.partial import PARTIAL, XMLNS_AS_X, M, denied, free, granted, locks, partial, release
 from tests.conformance.session import N, Session, T, chunked, edit, refusals, rpc, top
 from tests.system.client import MONITORING
 from tests.system.gateway import T_MODULE
@@ -17,14 +17,6 @@ from tests.system.gateway import T_MODULE
 COMMIT = "<commit/>"
 PENDING = "protocol/in-use/outstanding-confirmed-commit"
 SLOW = "//*[//*[//*[. = ../t:no]]]"
-
-
-@pytest.fixture
-def owner(agent: Agent) -> Session:
-    """Return one session, with running filled."""
-    session = agent.session()
-    session.fill(START)
-    return session
 
 
 def test_c150_hello_offers_it(owner: Session) -> None:

@@ -10,24 +10,13 @@ from tests.conformance.agents import CLOSE, Agent, confirmed, live, lock, servin
 from tests.conformance.session import N, Session, chunked, edit, rpc, top
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("agent")
+AGENT_SETTINGS = "[limits]\nsessions-per-user = 64\n"
 COMMIT = "<commit/>"
 PENDING_NONE = "protocol/invalid-value"
-
-
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    """Return an agent."""
-    with serving(tmp_path_factory.mktemp("field"), settings="[limits]\nsessions-per-user = 64\n") as served:
-        yield served
-
-
-@pytest.fixture
-def session(agent: Agent) -> Session:
-    """Return one session."""
-    return agent.session()
 
 
 def value(number: int) -> str:

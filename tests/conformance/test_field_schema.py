@@ -14,27 +14,14 @@ from tests.system.client import MONITORING
 from tests.system.gateway import T_MODULE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("agent")
+AGENT_MODULES = (E_MODULE, F_MODULE)
 M = f"{{{MONITORING}}}"
 COMMIT = "<commit/>"
 RULES = top("<rule><id>r1</id><act>a</act></rule><rule><id>r2</id><act>b</act></rule>")
 E = "urn:example:e"
-
-
-@pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    """Return an agent with the modules t, e and f."""
-    with serving(tmp_path_factory.mktemp("schema"), E_MODULE, F_MODULE) as served:
-        yield served
-
-
-@pytest.fixture
-def session(agent: Agent) -> Iterator[Session]:
-    """Return a session that finds the configuration empty."""
-    yield agent.session()
-    agent.clear()
 
 
 def every(content: str) -> str:

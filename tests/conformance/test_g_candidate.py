@@ -7,47 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conformance.agents import EMPTY, Agent, confirmed, lock, serving, unlock, until
+from tests.conformance.agents import EMPTY, confirmed, lock, serving, unlock
+from tests.conformance.candidate import CANCEL, COMMIT, DISCARD, NAME, STARTUP, WRITABLE, named, running
 from tests.conformance.session import N, Session, edit, get_config, top
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMIT, CANCEL, DISCARD = "<commit/>", "<cancel-commit/>", "<discard-changes/>"
-PERSIST = "<persist>token</persist>"
-PERSIST_ID = "<persist-id>token</persist-id>"
-NAME = "urn:ietf:params:netconf:capability:{}"
-UNPENDING = "protocol/invalid-value"
-STARTUP = "[datastore]\npersistence = 'startup'\n"
-WRITABLE = "[datastore]\nwritable-running = true\n"
-
-
-@pytest.fixture
-def session(agent: Agent) -> Session:
-    """Return one session."""
-    return agent.session()
-
-
-def named(name: str) -> str:
-    """Return an edit of candidate."""
-    return edit(top(f"<name>{name}</name>"))
-
-
-def running(session: Session) -> str:
-    """Return the name in running, which is the only thing there; "" where there is none."""
-    found = session.config(source="running")
-    return found.removeprefix("<top><name>").removesuffix("</name></top>")
-
-
-def restored(session: Session, name: str) -> None:
-    """Wait until running has the name again, and look whether nothing is pending."""
-    until(lambda: running(session) == name, "running is restored")
-    until(lambda: session.outcome(CANCEL) == UNPENDING, "nothing is pending")
-
-
-def within(seconds: int, more: str = "") -> str:
-    """Return a confirmed commit with a timeout."""
-    return confirmed(f"<confirm-timeout>{seconds}</confirm-timeout>{more}")
+pytestmark = pytest.mark.usefixtures("agent")
 
 
 # commit and discard-changes.

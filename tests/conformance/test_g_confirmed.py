@@ -8,47 +8,27 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conformance.agents import Agent, confirmed, live, lock, serving, unlock, until
+from tests.conformance.candidate import (
+    CANCEL,
+    COMMIT,
+    DISCARD,
+    PERSIST,
+    PERSIST_ID,
+    STARTUP,
+    UNPENDING,
+    named,
+    restored,
+    running,
+    within,
+)
 from tests.conformance.session import N, Session, chunked, edit, rpc, top
 from tests.system.client import device, enabled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMIT, CANCEL, DISCARD = "<commit/>", "<cancel-commit/>", "<discard-changes/>"
-PERSIST = "<persist>token</persist>"
-PERSIST_ID = "<persist-id>token</persist-id>"
-NAME = "urn:ietf:params:netconf:capability:{}"
-UNPENDING = "protocol/invalid-value"
-STARTUP = "[datastore]\npersistence = 'startup'\n"
-WRITABLE = "[datastore]\nwritable-running = true\n"
-
-
-@pytest.fixture
-def session(agent: Agent) -> Session:
-    """Return one session."""
-    return agent.session()
-
-
-def named(name: str) -> str:
-    """Return an edit of candidate."""
-    return edit(top(f"<name>{name}</name>"))
-
-
-def running(session: Session) -> str:
-    """Return the name in running, which is the only thing there; "" where there is none."""
-    found = session.config(source="running")
-    return found.removeprefix("<top><name>").removesuffix("</name></top>")
-
-
-def restored(session: Session, name: str) -> None:
-    """Wait until running has the name again, and look whether nothing is pending."""
-    until(lambda: running(session) == name, "running is restored")
-    until(lambda: session.outcome(CANCEL) == UNPENDING, "nothing is pending")
-
-
-def within(seconds: int, more: str = "") -> str:
-    """Return a confirmed commit with a timeout."""
-    return confirmed(f"<confirm-timeout>{seconds}</confirm-timeout>{more}")
+pytestmark = pytest.mark.usefixtures("agent")
+OUTSTANDING = "protocol/invalid-value/outstanding-confirmed-commit"
 
 
 def test_c155_what_is_not_confirmed_is_undone(session: Session) -> None:
@@ -121,9 +101,10 @@ def test_c160_only_the_right_token_counts(session: Session, other: Session) -> N
     session.ok(named("old"), COMMIT, named("new"), confirmed(PERSIST))
     for one in (session, other):
         for token in ("", "<persist-id/>", "<persist-id>toke</persist-id>", "<persist-id>tökén</persist-id>"):
-            assert one.outcome(f"<commit>{token}</commit>") == UNPENDING, token
-            assert one.outcome(f"<commit><confirmed/>{token}</commit>") == UNPENDING, token
-            assert one.outcome(f"<cancel-commit>{token}</cancel-commit>") == UNPENDING, token
+            refusal = UNPENDING if token else OUTSTANDING
+            assert one.outcome(f"<commit>{token}</commit>") == refusal, token
+            assert one.outcome(f"<commit><confirmed/>{token}</commit>") == refusal, token
+            assert one.outcome(f"<cancel-commit>{token}</cancel-commit>") == refusal, token
     assert running(session) == "new"
     other.ok(f"<cancel-commit>{PERSIST_ID}</cancel-commit>")
     assert running(session) == "old"
@@ -131,7 +112,7 @@ def test_c160_only_the_right_token_counts(session: Session, other: Session) -> N
 
 def test_c160_an_empty_token_is_one(session: Session, other: Session) -> None:
     session.ok(named("old"), COMMIT, named("new"), confirmed("<persist/>"))
-    assert other.outcome(COMMIT) == UNPENDING
+    assert other.outcome(COMMIT) == OUTSTANDING
     session.close()
     other.ok("<commit><persist-id/></commit>")
     assert running(other) == "new"

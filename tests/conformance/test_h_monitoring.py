@@ -35,30 +35,13 @@ if TYPE_CHECKING:
 
     from lxml.etree import _Element as Element
 
+pytestmark = pytest.mark.usefixtures("agent")
+# One with a submodule, and one of YANG 1.0 without a revision.
+AGENT_MODULES = (E_MODULE, F_MODULE)
 M = f"{{{MONITORING}}}"
 LIBRARY = "urn:ietf:params:xml:ns:yang:ietf-yang-library"
 L = f"{{{LIBRARY}}}"
 CAPABILITY = "urn:ietf:params:netconf:capability:"
-
-
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    """Return an agent with the modules t, e (with a submodule) and f (YANG 1.0, without a revision)."""
-    with serving(tmp_path_factory.mktemp("monitoring"), E_MODULE, F_MODULE) as served:
-        yield served
-
-
-@pytest.fixture
-def agent(machine: Agent) -> Iterator[Agent]:
-    """Return an agent whose configuration is empty."""
-    yield machine
-    machine.clear()
-
-
-@pytest.fixture
-def session(agent: Agent) -> Session:
-    """Return a session."""
-    return agent.session()
 
 
 def state(session: Session, content: str) -> Element:
@@ -366,5 +349,5 @@ def test_a_module_is_not_implemented_in_two_revisions(tmp_path: Path) -> None:
         paths[-1].parent.mkdir()
         head = 'yang-version 1.1; namespace "urn:example:twice"; prefix w;'
         paths[-1].write_text(f"module twice {{ {head} revision {revision}; }}\n")
-    with pytest.raises(StartError, match=r"twice@2026-01-01.*2025-01-01"):
+    with pytest.raises(StartError, match=r"the module twice is served already, as it is in .*/2025-01-01/"):
         load(paths)

@@ -165,6 +165,18 @@ def test_c236_operational_with_origins_and_state_where_all_is_asked_for(agent: A
     assert [one for one in found if "<operation>create</operation>" in one and "/active</target>" in one]
 
 
+def test_c236_an_origin_that_is_inherited_is_reported_too(session: Session) -> None:
+    session.fill("<np><d>old</d></np>")
+    session.ok(edit(top("<np><d>new</d></np>")))
+    wanted = f"<subtree-filter>{top('')}</subtree-filter><report-origin/>"
+    assert differences(session, compare("operational", "candidate", wanted)) == [
+        (
+            "<operation>replace</operation><target>/t:top/np/d</target>"
+            '<value><d>new</d></value><source-value><d origin="or:intended">old</d></source-value>'
+        )
+    ]
+
+
 def test_c236_what_is_no_datastore_here_is_an_invalid_value(session: Session) -> None:
     assert session.outcome(compare("running", "startup")) == "protocol/invalid-value"
     assert "missing-element {bad-element=target}" in session.outcome(

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Self
 
+from tests.conformance.notifications import HA, MACHINE, create
 from tests.conformance.session import Session, edit
-from tests.conformance.test_j_notifications import HA, MACHINE, create
 from tests.lab.gateway import CHARON, VICI
 from tests.lab.namespace import until
 from tests.lab.site import Site

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import simulator.faults
+from tests.conformance.notifications import HA, create, hear, quiet
 from tests.conformance.session import Session, chunked, rpc, text_of
-from tests.conformance.test_j_notifications import HA, create, hear, quiet
 from tests.lab.conftest import MakeSite
 from tests.lab.gateway import Actions
 from tests.lab.namespace import until

@@ -62,15 +62,20 @@ def test_a_port_that_is_taken(served: Gateway) -> None:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         line = failure(served, "--listen", address)
     assert line.startswith(f"accel-agent: cannot listen on {address}: the port is taken: stop what uses it")
+    assert line.endswith(", or change --listen")
     served.start()
+
+
+def test_the_ready_line_has_absolute_paths(served: Gateway) -> None:
+    served.start("--unix-socket", "here.sock", "--state-dir", "state-here")
+    assert served.ready["unix_socket"] == str(served.folder / "here.sock")
+    assert served.ready["state_dir"] == str(served.folder / "state-here")
 
 
 def test_a_local_socket_that_another_agent_serves(served: Gateway) -> None:
     served.start()
     line = _refused(served, "--state-dir", str(served.folder / "another"))
-    assert line == (
-        f"accel-agent: an agent is already running, on {served.socket}: stop it, or choose another [listen] unix"
-    )
+    assert line == f"accel-agent: an agent is already running, on {served.socket}: stop it, or change --unix-socket"
     assert served.connect().config_text() == ""
 
 

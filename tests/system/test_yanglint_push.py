@@ -13,7 +13,7 @@ from lxml import etree
 from agent.model.load import standard_folder
 from tests.conformance.agents import Agent, serving
 from tests.conformance.session import edit
-from tests.conformance.test_j_subscriptions import (
+from tests.conformance.subscriptions import (
     CHANGES,
     LIBRARY,
     ON_CHANGE,

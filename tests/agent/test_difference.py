@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.differences import Difference, differences
+from agent import origin
+from agent.difference import Change, changes
 from agent.tree import Node, from_json
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def tree(model: Model, data: dict[str, Any]) -> Node:
 
 
 def shown(model: Model, before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(one.operation, one.target) for one in differences(tree(model, before), tree(model, after))]
+    return [(one.operation, one.target) for one in changes(tree(model, before), tree(model, after))]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def test_each_difference_is_an_edit(
 def test_a_container_that_only_holds_is_neither_created_nor_deleted(model: Model) -> None:
     something, nothing = tree(model, {"name": "n"}), Node(model.root)
     for before, after, operation in ((nothing, something, "create"), (something, nothing, "delete")):
-        (one,) = differences(before, after)
+        (one,) = changes(before, after)
         assert (one.operation, one.target) == (operation, "/t:top/name")
         node = one.after or one.before
         assert node is not None
@@ -73,7 +74,7 @@ def test_entries_come_into_their_users_order(model: Model, before: list[str], af
     def rules(ids: list[str]) -> Node:
         return tree(model, {"name": "n", "rule": [{"id": each, "act": "x"} for each in ids]})
 
-    edits = differences(rules(before), rules(after))
+    edits = list(changes(rules(before), rules(after)))
     assert carried_out(before, edits) == after
     stay = [each for each in after if each in before]
     kept = len(stay) - sum(one.operation == "move" for one in edits)
@@ -97,15 +98,16 @@ def test_those_in_the_systems_order_are_not_moved(model: Model, before: list[str
     assert shown(model, items(before), items(after)) == gone + new
 
 
-def test_values_have_the_origin_that_they_inherit(model: Model) -> None:
+def test_a_node_has_the_origin_that_it_inherits(model: Model) -> None:
     root = tree(model, {"np": {"d": "x"}})
     top = root.find("t:top")
     assert top is not None
     marked = root.with_children({top.schema: Node(top.schema, None, top.children, origin="system")})
-    (one,) = differences(marked, tree(model, {"np": {"d": "y"}}), ("intended", None))
-    assert one.before is not None
-    assert one.after is not None
-    assert (one.before.origin, one.after.origin) == ("system", None)
+    (one,) = changes(marked, tree(model, {"np": {"d": "y"}}))
+    assert one.target == "/t:top/np/d"
+    assert origin.inherited(marked, one.path, "intended") == "system"
+    assert origin.inherited(root, one.path, "intended") == "intended"
+    assert origin.inherited(Node(model.root), one.path, None) is None
 
 
 def is_part(some: Sequence[str], order: Sequence[str]) -> bool:
@@ -114,7 +116,7 @@ def is_part(some: Sequence[str], order: Sequence[str]) -> bool:
     return all(each in rest for each in some)
 
 
-def carried_out(order: list[str], edits: list[Difference]) -> list[str]:
+def carried_out(order: list[str], edits: list[Change]) -> list[str]:
     """Return the ids of rules after edits of a list in its user's order (RFC 8072 2.5)."""
     result = list(order)
     for one in edits:
@@ -126,6 +128,6 @@ def carried_out(order: list[str], edits: list[Difference]) -> list[str]:
         assert (name in result) == (one.operation == "move")
         if name in result:
             result.remove(name)
-        place = 0 if one.where == "first" else result.index((one.point or "").rpartition("=")[2]) + 1
+        place = 0 if one.point is None else result.index(one.point[0]) + 1
         result.insert(place, name)
     return result
