@@ -30,6 +30,12 @@ def output(element: Element, operation: str) -> Tree:
     return {_qualified(child): values[_name(child)] for child in element if _is_element(child)}
 
 
+def event(notification: Element, name: str) -> Tree:
+    """Return what a ``<notification>`` tells (RFC 5277 section 4): the content of one of the model's, by its name."""
+    told = notification.find(f"{{{NAMESPACE}}}{name}")
+    return {} if told is None else _values(told, model()[name])
+
+
 def unqualified(tree: Tree) -> Tree:
     """Return a tree whose names at the top are without their module's."""
     return {name.rpartition(":")[2]: value for name, value in tree.items()}
