@@ -23,6 +23,7 @@ _MODULES: Final[Mapping[str, str]] = {
     "simulate": "simulate",
     "doctor": "doctor",
     "show": "show",
+    "monitor": "monitor",
     "set": "configure",
     "delete": "configure",
     "load": "load",

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import logging
 import os
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -79,6 +80,15 @@ class Client:
         etree.SubElement(rpc, f"{{{NAMESPACE}}}source").text = source
         return etree.fromstring(self._ask(self._manager.rpc, rpc).xml.encode())
 
+    def call(self, rpc: Element) -> None:
+        """Carry out an rpc whose reply says nothing more than that it was."""
+        self._ask(self._manager.rpc, rpc)
+
+    def notification(self, *, wait: float = 0) -> Element | None:
+        """Return the next ``<notification>``; None where none is there, or comes within so many seconds."""
+        taken = self._manager.take_notification(block=wait > 0, timeout=wait)
+        return None if taken is None else taken.notification_ele
+
     def commit(self, *, persist_id: str | None = None) -> None:
         """Make candidate running; with ``persist_id`` confirm the commit that has this token."""
         self._ask(self._manager.commit, persist_id=persist_id)
@@ -150,7 +160,7 @@ def connect(where: Target) -> Iterator[Client]:
 
 
 class _UnixSession(PromptEnd, UnixSocketSession):  # type: ignore[misc]  # the library has no types
-    """A session whose wait for the agent's hello is as long as any other."""
+    """A session whose wait for the agent's hello is as long as any other, and whose thread ends with it."""
 
     def __init__(self, handler: object, timeout: float) -> None:
         super().__init__(handler)
@@ -158,6 +168,19 @@ class _UnixSession(PromptEnd, UnixSocketSession):  # type: ignore[misc]  # the l
 
     def _post_connect(self, timeout: float | None = None) -> None:
         super()._post_connect(timeout or self._hello_timeout)
+
+    def close(self) -> None:
+        """End the connection. The thread that reads from it sees that: at a closed socket it would wait for ever."""
+        self._closing.set()
+        self._connected = False
+        # The agent may have been faster.
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def run(self) -> None:
+        """Read until the connection ends."""
+        with self._socket:
+            super().run()
 
 
 def _open_unix(where: Target, handler: object) -> Any:  # noqa: ANN401
@@ -169,6 +192,7 @@ def _open_unix(where: Target, handler: object) -> Any:  # noqa: ANN401
         # The library leaves the reason in the context.
         raise CommandError(_no_socket(path, error.__context__)) from error
     except (NCClientError, OSError) as error:
+        session.close()
         raise CommandError(
             f"what listens on {path} refused the session, or is no NETCONF agent: see the agent's log"
         ) from error

@@ -19,7 +19,10 @@ _OF_SSH: Final = ("port", "user", "key", "password_file", "accept_new_host_key")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where an agent is: a local socket, or an SSH server if ``host`` is given. ``timeout`` is in seconds."""
+    """Where an agent is: a local socket, or an SSH server if ``host`` is given. ``timeout`` is in seconds.
+
+    ``ask``: where somebody sits there, a password may be asked for.
+    """
 
     unix_socket: Path | None = _DEFAULT_SOCKET
     host: str | None = None
@@ -29,6 +32,7 @@ class Target:
     password_file: Path | None = None
     accept_new_host_key: bool = False
     timeout: int = TIMEOUT
+    ask: bool = True
 
     def __str__(self) -> str:
         return f"{self.host} port {self.port}" if self.host else str(self.unix_socket)

@@ -30,6 +30,12 @@ def output(element: Element, operation: str, *, wide_as_text: bool = False) -> T
     return _values(element, model()[operation].children["output"], wide_as_text=wide_as_text)
 
 
+def event(notification: Element, name: str) -> Tree:
+    """Return what a ``<notification>`` tells (RFC 5277 section 4): the content of one of the model's, by its name."""
+    told = notification.find(f"{{{NAMESPACE}}}{name}")
+    return {} if told is None else _values(told, model()[name], wide_as_text=False)
+
+
 def unqualified(tree: Tree) -> Tree:
     """Return a tree whose names at the top are without their module's."""
     return {name.rpartition(":")[2]: value for name, value in tree.items()}

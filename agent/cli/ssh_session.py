@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from agent.cli.connection import Target
 
 
+# By user and host: who sits there types it once, however many sessions a command opens.
+_typed: dict[str, str] = {}
+
+
 def open_ssh(where: Target, host: str, handler: object) -> Any:  # noqa: ANN401 - the library has no types
     """Connect, verify the server, log in. Return an ncclient session. Raises CommandError.
 
@@ -35,10 +39,12 @@ def open_ssh(where: Target, host: str, handler: object) -> Any:  # noqa: ANN401 
     try:
         return _open(where, host, handler, password)
     except AuthenticationError as error:
-        if password is not None or not sys.stdin.isatty():
+        login = f"{_user(where)}@{host}"
+        if password is not None or (login not in _typed and not (where.ask and sys.stdin.isatty())):
             raise CommandError(_refused(where, encrypted=encrypted)) from error
     try:
-        return _open(where, host, handler, getpass.getpass(f"{_user(where)}@{host}'s password: "))
+        _typed[login] = _typed.get(login) or getpass.getpass(f"{login}'s password: ")
+        return _open(where, host, handler, _typed[login])
     except (AuthenticationError, EOFError) as error:
         raise CommandError(_refused(where, encrypted=encrypted)) from error
 

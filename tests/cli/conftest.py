@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.system.client import OPEN, enabled
+from tests.system.gateway import Gateway as Machine
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
@@ -113,13 +116,26 @@ def bare_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield gateway
 
 
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    """Serve a machine whose agent can be killed and started again: acceleration is on."""
+    machine = Machine(tmp_path / "machine").build("c6xx@3d:00.0")
+    machine.start()
+    client = machine.connect()
+    client.apply(OPEN)
+    client.apply(enabled())
+    machine.disconnect()
+    yield machine
+    machine.close()
+
+
 @dataclass
 class ScriptedAgent:
     """An agent that says what it is told to, to one client: ``asked`` are the requests that it got.
 
     ``greeting`` is sent at once, a hello unless given, and nothing follows an empty one; ``replies`` are the contents
-    of the replies by operation, None to hang up instead; ``mute``: there are no replies, or
-    none to the operations in ``silent``.
+    of the replies by operation (with its prefix unless that is nc), None to hang up instead; ``mute``: there are no
+    replies, or none to the operations in ``silent``.
     """
 
     path: Path
@@ -164,7 +180,8 @@ class ScriptedAgent:
         self.asked.append(message)
         if self.mute or any(f"<nc:{name}" in message for name in self.silent):
             return b""
-        content = next((text for name, text in self.replies.items() if f"<nc:{name}" in message), "<ok/>")
+        tags = {name: name if ":" in name else f"nc:{name}" for name in self.replies}
+        content = next((text for name, text in self.replies.items() if f"<{tags[name]}" in message), "<ok/>")
         if content is None:
             return None
         identifier = message.partition('message-id="')[2].partition('"')[0]
