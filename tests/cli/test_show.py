@@ -356,6 +356,16 @@ def test_an_empty_plan_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines() == ["nothing to do", "note: files stay as they are"]
 
 
+def test_what_is_to_be_known_before_a_commit_names_some_of_many_tunnels() -> None:
+    def notes(count: int) -> list[str]:
+        tunnels = "".join(f"<tunnel>t{number}</tunnel>" for number in range(count))
+        return show_plan.notes(etree.fromstring(f'<rpc-reply xmlns="{HA}">{tunnels}<note>mind</note></rpc-reply>'))
+
+    assert notes(0) == ["note: mind"]
+    assert notes(2) == ["tunnels touched: t0, t1", "note: mind"]
+    assert notes(12)[0] == "tunnels touched: t0, t1, t2, t3, t4, t5, t6, t7, t8, t9 and 2 more"
+
+
 IPSEC = """\
 <ipsec>
   <service><name>strongswan.service</name><state>running</state><version>5.9.8</version><uptime>3725</uptime>
