@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from agent.model.schema import Module
     from agent.settings import Address, Limits, Settings
     from agent.tree import Node
-    from translators.base import Translator, Tree
+    from translators.base import Translator
     from translators.host import Host
 
 log = logging.getLogger(__name__)
@@ -89,9 +89,12 @@ class Agent:
         self.ssh_addresses: tuple[Address, ...] = ()
         self.unix_path: Path | None = None
 
-    def listen_to_machine(self, managed: Sequence[Translator], host: Host, publish: Callable[[Tree], None]) -> None:
+    def listen_to_machine(self, managed: Sequence[Translator], host: Host, services: Services) -> None:
         """Have the translators that can listen do so until the agent is closed."""
-        self._listening = [Listening(found, host, publish) for found in managed if isinstance(found, Listener)]
+        engine, publish = services.engine, services.streams.publish
+        self._listening = [
+            Listening(found, host, lambda: engine.changing, publish) for found in managed if isinstance(found, Listener)
+        ]
 
     def start_health(self, services: Services) -> None:
         """Supervise the machine until the agent is closed."""
@@ -151,7 +154,7 @@ async def start(options: Options) -> Agent:
         for notification in offered(options.state_dir, services.capabilities, library.content_id(_modules(model))):
             services.streams.publish(notification)
         agent.start_health(services)
-        agent.listen_to_machine(managed, host, services.streams.publish)
+        agent.listen_to_machine(managed, host, services)
         await _listen(agent, settings, options.passwords, partial(_connect, services, settings.limits))
     except BaseException:
         await agent.close()

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 from agent import errors
 from agent.errors import NetconfError, is_incomplete
 from agent.machine import ChangeFailedError, Machine
-from agent.plan import PlannedStep, Prepared, prepare, prepare_action, subtree, with_tunnels
+from agent.outcomes import Outcomes
+from agent.plan import Prepared, prepare, prepare_action, subtree, with_tunnels
 from agent.streams import changes
 from agent.tree import Node
 from translators.apply import PlanFailedError
 from translators.base import (
     Actor,
-    ChangeReporter,
     Plan,
     Refresh,
     RefreshAsker,
-    RefreshReporter,
     ServiceOwner,
     StepError,
     Supervisor,
     TranslatorError,
+    TunnelOwner,
 )
 
 if TYPE_CHECKING:
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from agent.datastore import Datastores
+    from agent.plan import Asker
     from agent.session import Session
     from agent.store import Store
-    from translators.base import Disturbance, Event, Invocation, Translator, Tree
+    from translators.base import Disturbance, Invocation, Translator, Tree
     from translators.host import Host
 
 log = logging.getLogger(__name__)
@@ -68,13 +69,23 @@ class CommitEngine:
         self._committer = committer
         self._durable = durable
         self.publish: Callable[[Tree], None] = lambda _notification: None
-        self._seen: list[Event] = []
+        self._outcomes = Outcomes(datastores, translators, host)
         self._one_at_a_time = asyncio.Lock()
 
     @property
     def managed(self) -> tuple[str, ...]:
         """The paths of the subtrees that are carried out on the machine."""
         return tuple(translator.path for translator in self._translators)
+
+    @property
+    def changing(self) -> bool:
+        """Whether the machine is being changed, its services with it."""
+        return self._machine.changing
+
+    @property
+    def tunnels(self) -> tuple[str, ...]:
+        """The paths of the lists of tunnels that a plan can name."""
+        return tuple(owner.tunnels for owner in self._translators if isinstance(owner, TunnelOwner))
 
     async def check(self, root: Node, *, complete: bool = True) -> None:
         """Validate a configuration by YANG and, where it differs from running, by the machine. Raises NetconfError.
@@ -91,12 +102,12 @@ class CommitEngine:
         if self._wanted(root):
             await _in_thread(self._readers, self._prepare, root)
 
-    async def plan(self, root: Node, ends: tuple[str, str] | None = None) -> Prepared:
-        """Return what committing a configuration would do, for a session between two addresses, local and remote.
+    async def plan(self, root: Node, asker: Asker | None = None) -> Prepared:
+        """Return what committing a configuration would do, with its tunnels where it is known who asks.
 
         Raises NetconfError where it can't be committed.
         """
-        planned: Prepared = await _in_thread(self._readers, self._plan, root, ends)
+        planned: Prepared = await _in_thread(self._readers, self._plan, root, asker)
         return planned
 
     async def commit(self, root: Node, session: Session | None = None, *, restores_for: Session | None = None) -> None:
@@ -179,7 +190,7 @@ class CommitEngine:
         running = self._datastores.managed(self._datastores.running)
         for supervisor in self._supervisors:
             attention = supervisor.look(self._host, subtree(running, supervisor.path))
-            self._note(*attention.events)
+            self._outcomes.note(*attention.events)
             if attention.refresh is not None:
                 done = not owed and self._refresh(attention.refresh)
                 if isinstance(supervisor, RefreshAsker):
@@ -194,22 +205,20 @@ class CommitEngine:
             if not isinstance(owner, ServiceOwner) or owner.service != disturbance.service:
                 continue
             begun, undone = None, False
-            began = self._host.monotonic()
             try:
                 first, last = owner.around((disturbance,), self._host)
                 steps = (*first.steps, *last.steps)
                 back = "back" if disturbance.enabling else "gone"
                 log.warning("refreshing %s: acceleration is %s", owner.service, back)
-                began = self._host.monotonic()
-                self._machine.change(Plan(steps), None)
+                moments = self._machine.change(Plan(steps), None)
             except TranslatorError as error:
                 log.error("%s can't be refreshed: %s", owner.service, error.message)  # noqa: TRY400
                 done = False
                 continue
             except ChangeFailedError as failure:
                 log.error("%s is not refreshed: %s", owner.service, _told(failure))  # noqa: TRY400
-                begun, undone, done = failure.begun, True, False
-            self._note_refresh(owner, Refresh(steps[:begun], self._since(began), undone=undone))
+                begun, moments, undone, done = failure.begun, failure.moments, True, False
+            self._outcomes.note_refresh(owner, Refresh(steps[:begun], moments[0], moments[-1], undone=undone))
         return done
 
     def _carry_out(self, root: Node, cause: str) -> None:
@@ -241,58 +250,20 @@ class CommitEngine:
         then: Callable[[], None] | None = None,
     ) -> None:
         """Carry out steps; ``root`` is running after them, and ``moves`` whether it is another than before."""
-        began = self._host.monotonic()
         try:
-            self._machine.change(prepared.plan, root if moves else None, then=then)
+            moments = self._machine.change(prepared.plan, root if moves else None, then=then)
         except ChangeFailedError as failure:
-            self._note_undone(prepared, failure, began, "rollback")
+            self._note_undone(prepared, failure, "rollback")
             raise self._explained(prepared, failure) from failure
-        self._note_change(prepared.steps, began, root, cause)
+        self._outcomes.note_change(prepared.steps, moments, root, cause)
 
-    def _note_undone(self, prepared: Prepared, failure: ChangeFailedError, began: float, cause: str) -> None:
+    def _note_undone(self, prepared: Prepared, failure: ChangeFailedError, cause: str) -> None:
         done = prepared.steps[: failure.begun]
-        self._note_change(done, began, self._datastores.running, cause, undone=True)
-
-    def _note_change(
-        self, done: Sequence[PlannedStep], began: float, root: Node, cause: str, *, undone: bool = False
-    ) -> None:
-        """Look at what some steps, done and perhaps undone again, have made of the machine. Nobody is told yet."""
-        if not done:
-            return
-        milliseconds = self._since(began)
-        try:
-            for translator in self._translators:
-                if isinstance(translator, ServiceOwner):
-                    steps = tuple(planned.step for planned in done if planned.interrupts == translator.service)
-                    self._note_refresh(translator, Refresh(steps, milliseconds, undone=undone))
-            self._note_state(root, cause)
-        except Exception:  # the change is over: a defect in telling of it must not make a failure of it
-            log.exception("what a change has made of the machine can't be told")
-
-    def _note_state(self, root: Node, cause: str) -> None:
-        reporters = [t for t in self._translators if isinstance(t, ChangeReporter)]
-        running = self._datastores.managed(root) if reporters else {}
-        for reporter in reporters:
-            self._note(*reporter.changed(self._host, subtree(running, reporter.path), cause))
-
-    def _note_refresh(self, owner: ServiceOwner, refresh: Refresh) -> None:
-        if refresh.steps and isinstance(owner, RefreshReporter):
-            event = owner.refreshed(refresh, self._host)
-            self._note(*(() if event is None else (event,)))
-
-    def _since(self, began: float) -> int:
-        return int((self._host.monotonic() - began) * 1000)
-
-    def _note(self, *events: Event) -> None:
-        """Log what happened, and keep it until the event loop can report it."""
-        for event in events:
-            log.log(logging.getLevelName(event.severity.upper()), "%s", event.text)
-        self._seen += events
+        self._outcomes.note_change(done, failure.moments, self._datastores.running, cause, undone=True)
 
     def _report_seen(self) -> None:
         """Send the notifications of what was noted. Called in the event loop, with no change under way."""
-        seen, self._seen = self._seen, []
-        for event in seen:
+        for event in self._outcomes.take():
             self._report(event.notification)
 
     def _report(self, notification: Tree | None) -> None:
@@ -328,16 +299,15 @@ class CommitEngine:
         try:
             after = self._datastores.managed(self._datastores.running)
             old = None if before is None else self._datastores.managed(before)
-            self._note_state(self._datastores.running, "start-up")
+            self._outcomes.note_state(self._datastores.running, "start-up")
             prepared = prepare(self._translators, self._translators, old, after, self._host)
-            began = self._host.monotonic()
-            self._machine.change(prepared.plan, None)
-            self._note_change(prepared.steps, began, self._datastores.running, "start-up")
+            moments = self._machine.change(prepared.plan, None)
+            self._outcomes.note_change(prepared.steps, moments, self._datastores.running, "start-up")
         except NetconfError as error:
             log.error("running does not fit this machine: %s", error.message)  # noqa: TRY400 - no programming error
         except ChangeFailedError as failure:
             log.error("bringing the machine to running: %s", _told(failure, prepared))  # noqa: TRY400
-            self._note_undone(prepared, failure, began, "start-up")
+            self._note_undone(prepared, failure, "start-up")
 
     def _wanted(self, root: Node) -> list[Translator]:
         """Return the translators whose subtree differs from running; all where nothing differs at all.
@@ -350,8 +320,9 @@ class CommitEngine:
             return list(self._translators)
         return [t for t in self._translators if _dig(root, t.path) is not _dig(running, t.path)]
 
-    def _plan(self, root: Node, ends: tuple[str, str] | None) -> Prepared:
-        return with_tunnels(self._prepare(root), self._translators, self._host, ends)
+    def _plan(self, root: Node, asker: Asker | None) -> Prepared:
+        prepared = self._prepare(root)
+        return prepared if asker is None else with_tunnels(prepared, self._translators, self._host, asker)
 
     def _prepare(self, root: Node) -> Prepared:
         after = self._datastores.managed(root)

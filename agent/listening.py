@@ -22,18 +22,24 @@ log = logging.getLogger(__name__)
 MOST_WAITING: Final = 4096
 _AT_A_TIME: Final = 32
 _FIRST_PAUSE: Final = 0.5
+# A source that goes with a change of the machine comes back with it, and what it tells first is what became of that.
+_SHORT_PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 30.0
 
 
 class Listening:
     """Listens to one translator's source until it is closed; where the source is gone, tries again and again.
 
-    ``publish`` is called in the event loop. What comes faster than that is left out, and counted in the log.
+    ``changing`` is whether the machine is being changed: then it tries often. ``publish`` is called in the event loop;
+    what comes faster than that is left out, and counted in the log.
     """
 
-    def __init__(self, listener: Listener, host: Host, publish: Callable[[Tree], None]) -> None:
+    def __init__(
+        self, listener: Listener, host: Host, changing: Callable[[], bool], publish: Callable[[Tree], None]
+    ) -> None:
         self._listener = listener
         self._host = host
+        self._changing = changing
         self._publish = publish
         self._loop = asyncio.get_running_loop()
         self._stop = threading.Event()
@@ -62,6 +68,9 @@ class Listening:
                 log.debug("%s", error)
             except Exception:  # a defect here must not be the end of all news
                 log.exception("what the machine tells can't be understood")
+            if self._changing():
+                self._stop.wait(_SHORT_PAUSE)
+                continue
             self._stop.wait(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 

@@ -22,24 +22,31 @@ log = logging.getLogger(__name__)
 class ChangeFailedError(Exception):
     """A change failed and was undone, but for what ``failures`` says. ``cause`` is PlanFailedError or OSError.
 
-    ``begun`` is how many steps had been begun.
+    ``begun`` is how many steps had been begun, ``moments`` are as those of a change, the last is the undoing's end.
     """
 
-    def __init__(self, cause: PlanFailedError | OSError, failures: tuple[str, ...], begun: int) -> None:
+    def __init__(
+        self, cause: PlanFailedError | OSError, failures: tuple[str, ...], begun: int, moments: tuple[float, ...]
+    ) -> None:
         super().__init__(str(cause))
         self.cause = cause
         self.failures = failures
         self.begun = begun
+        self.moments = moments
 
 
 class Machine:
-    """Carries out plans. What could not be undone is owed: it is tried again before anything else is done."""
+    """Carries out plans. What could not be undone is owed: it is tried again before anything else is done.
+
+    ``changing`` is whether a plan is being carried out or undone.
+    """
 
     def __init__(self, store: Store, host: Host) -> None:
         self._store = store
         self._host = host
         self._owed = Plan()
         self._told: tuple[str, ...] = ()
+        self.changing = False
 
     def recover(self) -> None:
         """Undo a change that an earlier agent left half done. Raises StartError."""
@@ -63,16 +70,25 @@ class Machine:
         self._told = failures
         return failures
 
-    def change(self, plan: Plan, root: Node | None, *, then: Callable[[], None] | None = None) -> None:
+    def change(self, plan: Plan, root: Node | None, *, then: Callable[[], None] | None = None) -> tuple[float, ...]:
         """Carry out a plan, and what makes it last. Nothing may be owed.
 
-        ``root`` is what running becomes by it, None where it stays. Raises ChangeFailedError.
+        ``root`` is what running becomes by it, None where it stays. Returned are the moments (Host.monotonic) before
+        the first step and after each. Raises ChangeFailedError.
         """
         undo = Plan()
+        moments: list[float] = []
+
+        def done(step: Step) -> None:
+            moments.append(self._host.monotonic())
+            log.info("done: %s", step.describe())
+
+        self.changing = True
         try:
             if plan:
                 self._store.begin(plan, root)
-            undo = apply(plan, self._host, after_step=_log_step)
+            moments.append(self._host.monotonic())
+            undo = apply(plan, self._host, after_step=done)
             if then is not None:
                 then()
         except (PlanFailedError, OSError) as cause:
@@ -82,9 +98,13 @@ class Machine:
                 self._owed = undo  # and the record stays, for the successor of this agent
             elif plan:
                 self._over()
-            raise ChangeFailedError(cause, failures, len(undo.steps)) from cause
+            moments.append(self._host.monotonic())
+            raise ChangeFailedError(cause, failures, len(undo.steps), tuple(moments)) from cause
+        finally:
+            self.changing = False
         if plan:
             self._over()
+        return tuple(moments)
 
     def _over(self) -> None:
         """Remove the record of what was done, or undone.
@@ -96,7 +116,3 @@ class Machine:
             self._store.end()
         except OSError as error:
             log.error("the record of a commit that is over can't be removed: %s", error)  # noqa: TRY400
-
-
-def _log_step(step: Step) -> None:
-    log.info("done: %s", step.describe())

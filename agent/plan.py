@@ -76,12 +76,25 @@ def prepare_action(
         raise errors.operation_failed(error.message, app_tag=error.app_tag, path=error.path) from error
 
 
-def with_tunnels(
-    prepared: Prepared, translators: Sequence[Translator], host: Host, ends: tuple[str, str] | None
-) -> Prepared:
-    """Return a plan with the tunnels that it touches, and what a session between two addresses is to know of them."""
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks for a plan: ``ends`` are the session's local and remote address, None for one without addresses.
+
+    ``readable`` are the lists of tunnels (TunnelOwner) that the user may read.
+    """
+
+    ends: tuple[str, str] | None
+    readable: frozenset[str]
+
+
+def with_tunnels(prepared: Prepared, translators: Sequence[Translator], host: Host, asker: Asker) -> Prepared:
+    """Return a plan with the tunnels that it touches, and what who asks is to know of them."""
     steps = prepared.plan.steps
-    found = [owner.touched(steps, host, ends) for owner in translators if isinstance(owner, TunnelOwner)]
+    found = [
+        owner.touched(steps, host, asker.ends, named=owner.tunnels in asker.readable)
+        for owner in translators
+        if isinstance(owner, TunnelOwner)
+    ]
     return replace(
         prepared,
         tunnels=tuple(name for touched in found for name in touched.tunnels),

@@ -105,7 +105,10 @@ class Step(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Steps in the order in which they are done, and remarks for the person who asked (warnings, fall-backs)."""
+    """Steps in the order in which they are done, and remarks for the person who asked (warnings, fall-backs).
+
+    Neither names what not everybody may know who may read the configuration, such as a tunnel.
+    """
 
     steps: tuple[Step, ...] = ()
     notes: tuple[str, ...] = ()
@@ -267,7 +270,7 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """The tunnels that steps touch, by name, and remarks about those that carry the session of whoever asks."""
+    """The tunnels that steps touch, by name, and remarks about them and the session of whoever asks."""
 
     tunnels: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -275,12 +278,18 @@ class Touched:
 
 @runtime_checkable
 class TunnelOwner(Protocol):
-    """A ServiceOwner whose service carries packets through tunnels."""
+    """A ServiceOwner whose service carries packets through tunnels.
 
-    def touched(self, steps: Sequence[Step], host: Host, ends: tuple[str, str] | None) -> Touched:
+    ``tunnels`` is the path of the state that lists them: their names are for those who may read it.
+    """
+
+    tunnels: ClassVar[str]
+
+    def touched(self, steps: Sequence[Step], host: Host, ends: tuple[str, str] | None, *, named: bool) -> Touched:
         """Return the tunnels that steps touch. Touches nothing, raises nothing.
 
         ``ends`` are the local and the remote address of the session that asks, None for one without addresses.
+        Unless they are to be ``named``, there are only remarks, and these name no tunnel.
         """
 
 
@@ -300,11 +309,13 @@ class Event:
 class Refresh:
     """What was done about a service: its quiesce and resume steps, and what was between them, as far as begun.
 
-    ``undone``: and then all of it was undone. ``milliseconds`` is the time from the first step to the end.
+    ``undone``: and then all of it was undone. ``began`` is when the first of these steps was begun, ``ended`` when the
+    last, or the undoing, was over (Host.monotonic).
     """
 
     steps: tuple[Step, ...]
-    milliseconds: int
+    began: float
+    ended: float
     undone: bool = False
 
 

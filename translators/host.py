@@ -100,10 +100,18 @@ class Host(Protocol):
         """
 
     def vici(
-        self, path: str, command: str, message: Mapping[str, Any], *, stream: str | None = None, timeout: float
+        self,
+        path: str,
+        command: str,
+        message: Mapping[str, Any],
+        *,
+        stream: str | None = None,
+        timeout: float,
+        silence: float | None = None,
     ) -> list[Message]:
         """Ask charon at its socket; return the events of ``stream``, then the answer.
 
+        It is given up after ``timeout`` seconds, and before that where nothing comes for ``silence`` seconds.
         Raises ViciError.
         """
 

@@ -230,10 +230,17 @@ class RealHost:
             return Completed(tuple(argv), process.wait(), _captured(capture))
 
     def vici(
-        self, path: str, command: str, message: Mapping[str, Any], *, stream: str | None = None, timeout: float
+        self,
+        path: str,
+        command: str,
+        message: Mapping[str, Any],
+        *,
+        stream: str | None = None,
+        timeout: float,
+        silence: float | None = None,
     ) -> list[Message]:
         """See Host."""
-        return ask(self._locate(path), path, command, message, stream=stream, timeout=timeout)
+        return ask(self._locate(path), path, command, message, stream=stream, timeout=timeout, silence=silence)
 
     def vici_events(
         self, path: str, names: Sequence[str], *, pause: float

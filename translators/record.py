@@ -153,6 +153,7 @@ class RecordedHost:
         *,
         stream: str | None = None,  # noqa: ARG002 - a recorded answer is whole
         timeout: float,  # noqa: ARG002 - and comes at once
+        silence: float | None = None,  # noqa: ARG002 - same
     ) -> list[Message]:
         """See Host."""
         if path not in self.daemons:
@@ -314,11 +315,19 @@ class RefusingHost:
         return self._call(argv[0], lambda: self._host.run(argv, timeout=timeout))
 
     def vici(
-        self, path: str, command: str, message: Mapping[str, Any], *, stream: str | None = None, timeout: float
+        self,
+        path: str,
+        command: str,
+        message: Mapping[str, Any],
+        *,
+        stream: str | None = None,
+        timeout: float,
+        silence: float | None = None,
     ) -> list[Message]:
         """See Host. It fails as a socket that can't be reached does."""
+        ask = partial(self._host.vici, path, command, message, stream=stream, timeout=timeout, silence=silence)
         try:
-            return self._call(path, lambda: self._host.vici(path, command, message, stream=stream, timeout=timeout))
+            return self._call(path, ask)
         except OSError as error:
             raise ViciError(path, error.strerror or str(error)) from error
 

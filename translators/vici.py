@@ -67,17 +67,25 @@ class ViciCommandError(ViciError):
 
 
 def ask(
-    place: str, path: str, command: str, message: Mapping[str, Any], *, stream: str | None, timeout: float
+    place: str,
+    path: str,
+    command: str,
+    message: Mapping[str, Any],
+    *,
+    stream: str | None,
+    timeout: float,
+    silence: float | None = None,
 ) -> list[Message]:
     """Return charon's answer: the events of ``stream``, then the answer itself; without a stream just that.
 
-    ``place`` is where the socket ``path`` is found here. Texts hold no character that XML can't carry.
-    Raises ViciError.
+    It is given up after ``timeout`` seconds, and before that where nothing comes for ``silence`` seconds. ``place`` is
+    where the socket ``path`` is found here. Texts hold no character that XML can't carry. Raises ViciError.
     """
     deadline = time.monotonic() + timeout
-    with _connected(place, path, timeout) as connection:
+    patience = timeout if silence is None else min(timeout, silence)
+    with _connected(place, path, patience) as connection:
         session = vici.Session(connection)
-        session.transport = _Bounded(connection, deadline)
+        session.transport = _Bounded(connection, deadline, patience)
         try:
             if stream is None:
                 return [_decoded(session.request(command, dict(message)))]
@@ -86,7 +94,7 @@ def ask(
         except CommandException as error:
             raise ViciCommandError(path, f"{command}: {_text(str(error).encode())}") from error
         except TimeoutError as error:
-            raise ViciTimeoutError(path, f"charon did not answer {command} within {timeout:g} s") from error
+            raise ViciTimeoutError(path, f"charon did not answer {command} within {patience:g} s") from error
         except ConnectionError as error:
             raise ViciBrokenError(path, f"charon ended the connection during {command}: did it die?") from error
         # The package takes what it reads as it comes: anything can go wrong in what is no VICI.
@@ -140,11 +148,12 @@ def _readable(connection: socket.socket, seconds: float) -> bool:
 
 
 class _Bounded(Transport):  # type: ignore[misc] # the package has no types
-    """Reads within a deadline, and no more than is sensible."""
+    """Reads within a deadline, without long pauses, and no more than is sensible."""
 
-    def __init__(self, connection: socket.socket, deadline: float) -> None:
+    def __init__(self, connection: socket.socket, deadline: float, silence: float = _PACKET_SECONDS) -> None:
         super().__init__(connection)
         self._deadline = deadline
+        self._silence = silence
         self._left = REPLY_LIMIT
         self._failure: Exception | None = None
 
@@ -194,7 +203,7 @@ class _Bounded(Transport):  # type: ignore[misc] # the package has no types
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
-        self.socket.settimeout(left)
+        self.socket.settimeout(min(left, self._silence))
 
 
 @contextlib.contextmanager

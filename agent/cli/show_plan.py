@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent.cli import output, reply
 from agent.cli.output import line, plain, table
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from agent.cli.reply import Tree
+
+_NAMED: Final = 10
 
 
 def show(found: Element, *, form: str) -> None:
@@ -28,7 +30,11 @@ def show(found: Element, *, form: str) -> None:
 
 def notes(found: Element) -> list[str]:
     """Return what a reply to the plan rpc says that is to be known before a commit, a line each."""
-    return [f"note: {plain(note)}" for note in reply.unqualified(reply.output(found, "plan")).get("note", [])]
+    plan = reply.unqualified(reply.output(found, "plan"))
+    tunnels = plan.get("tunnel", [])
+    more = f" and {len(tunnels) - _NAMED} more" if len(tunnels) > _NAMED else ""
+    touched = [f"tunnels touched: {plain(', '.join(tunnels[:_NAMED]))}{more}"] if tunnels else []
+    return [*touched, *(f"note: {plain(note)}" for note in plan.get("note", []))]
 
 
 def render(plan: Tree) -> Iterator[RenderableType]:

@@ -10,7 +10,7 @@ from agent.confirmed import DEFAULT_TIMEOUT, LONGEST_TIMEOUT
 from agent.messages import OK
 from agent.operations.configure import inline_config
 from agent.operations.request import local_name, text
-from agent.plan import Prepared
+from agent.plan import Asker, Prepared
 from agent.tree import from_json
 
 if TYPE_CHECKING:
@@ -89,8 +89,9 @@ async def plan(request: Request) -> bytes:
     engine = request.services.engine
     peer = request.session.peer
     ends = (peer.local_host, peer.source_host) if peer.local_host and peer.source_host else None
-    found = await engine.plan(request.services.datastores.get(source), ends)
     access = request.access
+    readable = frozenset(filter(access.may_see, engine.tunnels))
+    found = await engine.plan(request.services.datastores.get(source), Asker(ends, readable))
     if not all(access.may_see_configuration(path) for path in engine.managed):
         # A step does not say which nodes of its subtree it is for, a note and a tunnel not even which subtree.
         found = Prepared(tuple(planned for planned in found.steps if access.may_see_configuration(planned.owner)), ())

@@ -20,6 +20,8 @@ STREAM: Final = "urn:ietf:params:xml:ns:netmod:notification"
 _CONFIG_CHANGE: Final = "{urn:ietf:params:xml:ns:yang:ietf-netconf-notifications}netconf-config-change"
 _EDIT: Final = "ietf-netconf-notifications:edit"
 _HARDWARE: Final = "hardware-acceleration"
+_TUNNELS: Final = f"/{_HARDWARE}:acceleration/ipsec/security-association"
+_MISSING: Final = f"{_HARDWARE}:missing-tunnel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,8 @@ def visible(event: Event, access: Access) -> Event | None:
     """Return an event as a user may get it, None for not at all.
 
     The ancestors of a notification in the data have to be readable, the device that it names, and what edits of a
-    configuration are about. What is not readable in a notification is left out, unless all of it is: then the rule
-    about its kind alone decides.
+    configuration are about; tunnels are named to those who may read the list of them. What is not readable in a
+    notification is left out, unless all of it is: then the rule about its kind alone decides.
     """
     if access.unrestricted:
         return event
@@ -68,6 +70,7 @@ def visible(event: Event, access: Access) -> Event | None:
     content = access.readable(event.content)
     if _chain(content)[-1].schema is not notification.schema:
         content = event.content
+    content = _without_tunnels(content, access)
     if notification.schema.tag == _CONFIG_CHANGE:
         reduced = _edits_of_readable(_chain(content)[-1], access)
         if reduced is None:
@@ -91,6 +94,16 @@ def _edits_of_readable(change: Node, access: Access) -> Node | None:
         if not _is_move(edit) and _any(below, hidden) and not _any(below, seen):
             del kept[key]
     return change.with_children({**change.children, schema: kept}) if kept else None
+
+
+def _without_tunnels(content: Node, access: Access) -> Node:
+    """Return a notification without the tunnels that it names, unless the user may read which there are."""
+    notification = _chain(content)[-1]
+    missing = notification.schema.member(_MISSING)
+    if missing is None or missing not in notification.children or access.may_see(_TUNNELS):
+        return content
+    kept = {schema: child for schema, child in notification.children.items() if schema is not missing}
+    return content.with_children({notification.schema: notification.with_children(kept)})
 
 
 def _is_move(edit: Node) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,7 +13,7 @@ from agent.commit import CommitEngine
 from agent.datastore import Datastores
 from agent.errors import NetconfError
 from agent.tree import Node, from_json
-from translators.base import Change, Disturbance, Plan, Reading, Selection
+from translators.base import Change, Disturbance, Plan, Reading, Refresh, Selection, Touched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -29,14 +28,18 @@ TOP, NP = "/t:top/pres", "/t:top/np"
 
 @dataclass
 class Machine:
-    """What steps were done and undone, and which ones fail; a name with ``!`` in front is its undoing."""
+    """What steps were done and undone, and which ones fail; a name with ``!`` in front is its undoing.
+
+    Each takes a second.
+    """
 
     done: list[str] = field(default_factory=list)
     failing: dict[str, Exception] = field(default_factory=dict)
     watch: Callable[[str], None] = lambda _name: None
+    elapsed: float = 0.0
 
     def monotonic(self) -> float:
-        return time.monotonic()
+        return self.elapsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class Note:
         return f"do {self.name}"
 
     def perform(self, host: Any) -> None:
+        host.elapsed += 1
         host.watch(self.name)
         if self.name in host.failing:
             raise host.failing[self.name]
@@ -92,13 +96,26 @@ class Wanting:
 
 
 class Owner(Wanting):
-    """A translator whose service is quiesced and resumed around what disturbs it."""
+    """A translator whose service is quiesced and resumed around what disturbs it; it keeps what it is told of that."""
 
     service: ClassVar[str] = "ipsec"
+    tunnels: ClassVar[str] = "/t:top/item"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.refreshes: list[Refresh] = []
+        self.askers: list[tuple[tuple[str, str] | None, bool]] = []
 
     def around(self, disturbances: tuple[Disturbance, ...], host: Any) -> tuple[Plan, Plan]:
         assert {disturbance.service for disturbance in disturbances} == {"ipsec"}
         return Plan((Note("quiesce"),), ("remember",)), Plan((Note("resume"),))
+
+    def refreshed(self, refresh: Refresh, host: Any) -> None:
+        self.refreshes.append(refresh)
+
+    def touched(self, steps: Any, host: Any, ends: tuple[str, str] | None, *, named: bool) -> Touched:
+        self.askers.append((ends, named))
+        return Touched(("site",) if named else (), (f"{len(steps)} steps",))
 
 
 @dataclass
@@ -112,6 +129,7 @@ class Bench:
     first: Wanting = field(default_factory=lambda: Wanting(TOP))
     second: Wanting = field(default_factory=lambda: Wanting(NP))
     datastores: Datastores = field(init=False)
+    engine: CommitEngine = field(init=False)
 
     def __post_init__(self) -> None:
         self.datastores = Datastores(self.model, self.store.load(self.model) or Node(self.model.root))
@@ -135,8 +153,10 @@ class Bench:
             with ThreadPoolExecutor(2) as readers, ThreadPoolExecutor(1) as committer:
                 managed = (self.first, self.second)
                 host: Any = self.machine
-                engine = CommitEngine(self.datastores, self.store, managed, host, readers=readers, committer=committer)
-                return await work(engine)
+                self.engine = CommitEngine(
+                    self.datastores, self.store, managed, host, readers=readers, committer=committer
+                )
+                return await work(self.engine)
 
         return asyncio.run(main())
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.errors import NetconfError
+from agent.plan import Asker
 from tests.agent.commit_bench import NP, TOP, Bench, Owner, Wanting
 from translators.base import Change, Plan, StepError, TranslatorError
 
@@ -74,6 +75,37 @@ def test_a_services_steps_are_around_those_that_disturb_it(bench: Bench) -> None
     bench.machine.done.clear()
     bench.commit(bench.tree(pres={"z": "1"}, np={"d": "3"}))
     assert bench.machine.done == ["d=3"]
+
+
+def test_what_was_done_about_a_service_lasts_from_its_first_step_to_its_last_or_to_the_end_of_undoing(
+    bench: Bench,
+) -> None:
+    bench.first, bench.second = Wanting(TOP, disturbing="ipsec"), (owner := Owner(NP))
+    changing = []
+    bench.machine.watch = lambda _name: changing.append(bench.engine.changing)
+    bench.commit(bench.tree(pres={"z": "1"}, np={"d": "2"}))
+    (refresh,) = owner.refreshes
+    assert [step.describe() for step in refresh.steps] == ["do quiesce", "do z=1", "do resume"]
+    # Behind them is the owner's own step, and what it takes to store the outcome.
+    assert (refresh.began, refresh.ended, refresh.undone) == (0.0, 3.0, False)
+    bench.machine.failing["d=3"] = StepError("it would not")
+    bench.refused(bench.tree(pres={"z": "2"}, np={"d": "3"}))
+    assert (owner.refreshes[1].began, owner.refreshes[1].ended, owner.refreshes[1].undone) == (4.0, 12.0, True)
+    assert changing == [True] * 12
+    assert not bench.engine.changing
+
+
+def test_a_plan_names_tunnels_to_those_who_may_read_the_list_of_them(bench: Bench) -> None:
+    bench.first, bench.second = Wanting(TOP, disturbing="ipsec"), (owner := Owner(NP))
+    new, ends = bench.tree(pres={"z": "1"}), ("192.0.2.1", "192.0.2.2")
+
+    def planned(*readable: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        found = bench.run(lambda engine: engine.plan(new, Asker(ends, frozenset(readable))))
+        return found.tunnels, found.notes
+
+    assert planned(Owner.tunnels) == (("site",), ("remember", "3 steps"))
+    assert planned() == ((), ("remember", "3 steps"))
+    assert owner.askers == [(ends, True), (ends, False)]
 
 
 def test_commits_are_done_one_after_the_other(bench: Bench) -> None:

@@ -32,7 +32,13 @@ class Listener:
         return self._source(self.calls)
 
 
-async def heard(source: Source, count: int, *, first: Callable[[], object] = lambda: None) -> list[Tree]:
+async def heard(
+    source: Source,
+    count: int,
+    *,
+    first: Callable[[], object] = lambda: None,
+    changing: Callable[[], bool] = lambda: False,
+) -> list[Tree]:
     """Return what is published until there is so much of it."""
     found: list[Tree] = []
     enough = asyncio.Event()
@@ -42,7 +48,7 @@ async def heard(source: Source, count: int, *, first: Callable[[], object] = lam
         if len(found) >= count:
             enough.set()
 
-    made = Listening(Listener(source), RecordedHost(), publish)
+    made = Listening(Listener(source), RecordedHost(), changing, publish)
     first()
     try:
         async with asyncio.timeout(20):
@@ -77,6 +83,18 @@ def test_a_source_that_ends_is_listened_to_again(
     assert ("can't be understood" in caplog.text) is isinstance(failure, ZeroDivisionError)
 
 
+def test_a_source_that_goes_with_a_change_is_looked_for_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "_FIRST_PAUSE", 600.0)
+
+    def source(call: int) -> Iterator[Event | None]:
+        if call < 5:
+            raise ListeningError("it is gone")
+        yield event(call)
+        yield from quiet()
+
+    assert asyncio.run(heard(source, 1, changing=lambda: True)) == [{"n": 5}]
+
+
 def test_what_comes_too_fast_is_left_out_and_counted(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -97,7 +115,7 @@ def test_what_comes_too_fast_is_left_out_and_counted(
 
 def test_closing_does_not_wait_for_news() -> None:
     async def scenario() -> None:
-        made = Listening(Listener(lambda _call: quiet()), RecordedHost(), lambda _notification: None)
+        made = Listening(Listener(lambda _call: quiet()), RecordedHost(), lambda: False, lambda _notification: None)
         async with asyncio.timeout(10):
             await made.close()
 

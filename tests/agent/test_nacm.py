@@ -177,6 +177,26 @@ def test_what_is_told_of_a_device_is_for_those_who_may_see_it(model: Model) -> N
     assert told("acceleration-change", {"active": True}, found) is not None
 
 
+def test_tunnels_are_named_to_those_who_may_read_which_there_are(model: Model) -> None:
+    missing = [{"name": "site/net", "reason": "the peer has not begun it again"}]
+    content = {"method": "restart", "tunnels-before": 2, "tunnels-after": 1, "missing-tunnel": missing}
+
+    def told(found: Access, content: dict[str, Any]) -> bytes:
+        data = from_json(model.root, {"hardware-acceleration:ipsec-refresh": content})
+        seen = visible(Event(1, datetime.now(UTC), data), found)
+        assert seen is not None
+        return seen.content.xml()
+
+    hidden = told(access(model), content)
+    assert b"site" not in hidden
+    assert b"missing" not in hidden
+    assert b"<tunnels-before>2</tunnels-before><tunnels-after>1</tunnels-after>" in hidden
+    permitted = access(model, rule("/hardware-acceleration:acceleration/ipsec/security-association", "permit"))
+    assert b"<name>site/net</name>" in told(permitted, content)
+    # One in which there is nothing else is told all the same: how many there are is no secret.
+    assert b"ipsec-refresh" in told(access(model), {"missing-tunnel": missing})
+
+
 def test_an_edit_is_told_to_those_who_can_see_it_or_one_that_it_sums_up(model: Model) -> None:
     def told(found: Access, *edits: tuple[str, str]) -> list[str]:
         listed = [{"target": f"/t:top{path}", "operation": operation} for path, operation in edits]

@@ -130,7 +130,7 @@ def test_once_prints_what_is_there(up: Gateway) -> None:
     assert lines[9] == "last events"
     assert [line.split("  ", 1)[1] for line in lines[10:12]] == [
         "acceleration is on (commit)",
-        f"{ADDRESS}: down → up",
+        f"qat_dev0 ({ADDRESS}): down → up",
     ]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from lxml import etree
+
 from agent.cli import (
     output,
     show_cpu,
@@ -12,7 +14,7 @@ from agent.cli import (
     show_kernel_crypto,
     show_plan,
 )
-from tests.cli.replies import shown
+from tests.cli.replies import HA, shown
 
 if TYPE_CHECKING:
     import pytest
@@ -135,6 +137,16 @@ def test_an_empty_plan_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     output.show(show_plan.render({"changes-machine": False, "note": ["files stay as they are"]}))
 
     assert capsys.readouterr().out.splitlines() == ["nothing to do", "note: files stay as they are"]
+
+
+def test_what_is_to_be_known_before_a_commit_names_some_of_many_tunnels() -> None:
+    def notes(count: int) -> list[str]:
+        tunnels = "".join(f"<tunnel>t{number}</tunnel>" for number in range(count))
+        return show_plan.notes(etree.fromstring(f'<rpc-reply xmlns="{HA}">{tunnels}<note>mind</note></rpc-reply>'))
+
+    assert notes(0) == ["note: mind"]
+    assert notes(2) == ["tunnels touched: t0, t1", "note: mind"]
+    assert notes(12)[0] == "tunnels touched: t0, t1, t2, t3, t4, t5, t6, t7, t8, t9 and 2 more"
 
 
 IPSEC = """\

@@ -12,6 +12,7 @@ from tests.conftest import SEARCH_PATH as PATH
 from tests.lab.gateway import CHARON, Actions, Gateway
 from tests.lab.machine import CGROUPS, SYSTEMD, Machine, hierarchies
 from tests.lab.namespace import Namespace
+from tests.lab.served import Served, serve
 from tests.lab.site import Site
 
 NEEDED = ("root", "unshare", "nsenter", "ip", "ping", "swanctl", "ipsec", CHARON, "/usr/lib/ipsec/charon")
@@ -70,6 +71,13 @@ def site(make_site: MakeSite) -> Site:
     site.start()
     site.wait_up()
     return site
+
+
+@pytest.fixture
+def served(make_site: MakeSite, tmp_path: Path) -> Iterator[Served]:
+    """Return an agent whose gateway has begun its tunnel."""
+    with serve(make_site(Actions(start="start"), Actions()), tmp_path / "gateway") as served:
+        yield served
 
 
 @pytest.fixture(scope="session")

@@ -38,11 +38,11 @@ _CONNECTION = """
     keyingtries = %(tries)s
     local {
       auth = psk
-      id = %(name)s.example
+      id = %(name)s%(suffix)s.example
     }
     remote {
       auth = psk
-      id = %(peer)s.example
+      id = %(peer)s%(suffix)s.example
     }
     children {
 %(children)s
@@ -82,7 +82,10 @@ conn site
 
 @dataclass(frozen=True, slots=True)
 class Actions:
-    """What a gateway does about its tunnel: at its start, when the peer closes it, when the peer is dead."""
+    """What a gateway does about its tunnel: at its start, when the peer closes it, when the peer is dead.
+
+    Of its ``connections``, ``up`` are with the other gateway, each with an own IKE SA; the first has ``tunnels``.
+    """
 
     start: str = "none"
     close: str = "none"
@@ -91,6 +94,7 @@ class Actions:
     keyingtries: str = "0"
     esp: str = "aes128-sha256"
     connections: int = 1
+    up: int = 1
     tunnels: int = 1
 
 
@@ -158,8 +162,9 @@ class Gateway:
 
     def inner_addresses(self) -> list[str]:
         """Return its addresses inside of the tunnels."""
-        others = [f"10.{210 + self.number}.0.{tunnel}/32" for tunnel in range(1, self.actions.tunnels)]
-        return [f"{self.inside}/24", *others]
+        others = [(0, tunnel) for tunnel in range(1, self.actions.tunnels)]
+        others += [(index, 0) for index in range(1, self.actions.up)]
+        return [f"{self.inside}/24", *(f"10.{210 + self.number}.{index}.{tunnel}/32" for index, tunnel in others)]
 
     def _names(self) -> dict[str, object]:
         names = {1: "left", 2: "right"}
@@ -173,13 +178,12 @@ class Gateway:
         }
 
     def _connection(self, index: int) -> str:
-        # The tunnels that are up share one IKE SA: what is measured is child SAs.
         tunnels = self.actions.tunnels if index == 0 else 1
         children = "\n".join(self._child(index, tunnel) for tunnel in range(tunnels))
         return _CONNECTION % {
             **self._names(),
             # The others are configured only: their peers are nobody.
-            **({"remote": f"192.0.2.{index}"} if index else {}),
+            **({"remote": f"192.0.2.{index}"} if index >= self.actions.up else {}),
             "suffix": f"-{index}" if index else "",
             "dpd": self.actions.dpd_delay,
             "tries": self.actions.keyingtries,
@@ -197,7 +201,7 @@ class Gateway:
             "local_ts": local,
             "remote_ts": remote,
             "esp": self.actions.esp,
-            "start": self.actions.start if index == 0 else "none",
+            "start": self.actions.start if index < self.actions.up else "none",
             "close": self.actions.close,
             "dpd_action": self.actions.dpd,
         }

@@ -4,11 +4,13 @@ The agent runs in the gateway's namespaces. The machine that it manages is the s
 /run in /gateway, and a program by which charon is stopped and started as a unit of systemd does it.
 """
 
+import re
+import signal
 import sys
 from pathlib import Path
 from typing import Self
 
-from tests.conformance.notifications import HA, MACHINE, create
+from tests.conformance.notifications import HA, MACHINE, create, hear
 from tests.conformance.session import Session, edit
 from tests.lab.gateway import CHARON, VICI
 from tests.lab.namespace import until
@@ -37,6 +39,10 @@ stop)
   ended 100 ;;
 esac
 """
+REFRESH = re.compile(
+    r"<ipsec-refresh><method>(\w+)</method><outcome>(\w+)</outcome><duration>(\d+)</duration>"
+    r"(?:<tunnels-before>(\d+)</tunnels-before><tunnels-after>(\d+)</tunnels-after>)?(.*)</ipsec-refresh>"
+)
 
 
 class Inside(Gateway):
@@ -98,10 +104,21 @@ class Served:
         """Start charon in the way of the program."""
         self.ipsec.machine.run(f"{self.gateway.root}{PROGRAM}", "start")
 
+    def signal_charon(self, number: signal.Signals) -> None:
+        """Send charon a signal."""
+        self.ipsec.machine.run("sh", "-c", f"kill -{int(number)} $(cat /run/ike.pid)")
+
     def accelerate(self, method: str) -> None:
         """Have candidate bring acceleration on, and IPsec refreshed in one way."""
-        content = f"<enabled>true</enabled><ipsec-refresh>{method}</ipsec-refresh>"
-        self.session.ok(edit(f'<acceleration xmlns="{HA}"><qat>{content}</qat></acceleration>'))
+        self.session.ok(acceleration(method))
+
+    def told(self) -> tuple[str | None, ...]:
+        """Return what the next notification of a refresh says; the last of its values are the missing tunnels."""
+        while not (message := hear(self.listener)).startswith("<ipsec-refresh>"):
+            pass
+        found = REFRESH.fullmatch(message)
+        assert found, message
+        return found.groups()
 
     def spis(self) -> set[str]:
         """Return the SPIs of the SAs that carry traffic."""
@@ -112,3 +129,22 @@ class Served:
     def wait_up(self) -> None:
         """Wait until the tunnel carries traffic."""
         until(lambda: self.ipsec.installed() == 1, "the tunnel is up")
+
+
+def acceleration(method: str, *, enabled: bool = True) -> str:
+    """Return the edit that switches acceleration on or off, with IPsec refreshed in one way."""
+    content = f"<enabled>{str(enabled).lower()}</enabled><ipsec-refresh>{method}</ipsec-refresh>"
+    return edit(f'<acceleration xmlns="{HA}"><qat>{content}</qat></acceleration>')
+
+
+def serve(site: Site, folder: Path) -> Served:
+    """Return an agent for the left gateway, whose charon runs and has its tunnel once this side or the peer begins."""
+    served = Served(site, folder)
+    if site.right.actions.start == "start":
+        served.start_charon()
+        site.right.start()
+    else:
+        site.right.start()
+        served.start_charon()
+    site.wait_up()
+    return served

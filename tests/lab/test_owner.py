@@ -6,14 +6,17 @@ from tests.lab.conftest import MakeSite
 from tests.lab.gateway import IPSEC, VICI, Actions, Gateway
 from tests.lab.machine import Machine
 from tests.lab.namespace import until
-from translators.base import StepError
+from translators.apply import apply
+from translators.base import Disturbance, StepError, TranslatorError
 from translators.ipsec.control import STARTER
 from translators.ipsec.owner import UNIT, Owner, OwnerError, daemons, find_owner, installed_owner, uptime
-from translators.ipsec.returning import AwaitTunnels, returned, tunnels_up
+from translators.ipsec.returning import returned, tunnels_up
 from translators.ipsec.service import StartService, StopService
+from translators.ipsec.translator import IpsecTranslator
 from translators.ipsec.unit import StartUnit, StopUnit
 from translators.ipsec.vici import Charon
 
+RESTART = (Disturbance("ipsec", "restart", enabling=True),)
 STRONGSWAN = "strongswan.service"
 BY_STARTER = "strongswan-starter.service"
 
@@ -24,7 +27,8 @@ def test_no_charon_has_no_owner(make_site: MakeSite) -> None:
     assert installed_owner(site.left.host) == Owner(STARTER, IPSEC)
 
 
-def test_the_starter_owns_its_charon_and_restarts_it(make_site: MakeSite) -> None:
+@pytest.mark.parametrize("control", ["auto", "starter"])
+def test_the_starter_owns_its_charon_and_restarts_it(make_site: MakeSite, control: str) -> None:
     site = make_site(Actions(start="start"), Actions())
     for gateway in (site.right, site.left):
         gateway.configure_starter()
@@ -36,10 +40,12 @@ def test_the_starter_owns_its_charon_and_restarts_it(make_site: MakeSite) -> Non
     assert find_owner(host) == Owner(STARTER, IPSEC)
     expected = tunnels_up(Charon(host))
     assert len(expected) == 1
-    StopService("starter", IPSEC).perform(host)
+    before, after = IpsecTranslator(control).around(RESTART, host)
+    stop, start = StopService(STARTER, IPSEC, VICI), StartService(STARTER, IPSEC, VICI)
+    assert (before.steps[1:], after.steps[:1]) == ((stop,), (start,))
+    apply(before, host)
     assert daemons(host).charons == ()
-    StartService("starter", IPSEC).perform(host)
-    AwaitTunnels(VICI, expected).perform(host)
+    apply(after, host)
     assert [tunnel.result for tunnel in returned(Charon(host), expected)] == ["back"]
 
 
@@ -69,6 +75,19 @@ def test_a_unit_owns_its_charon_and_restarts_it(systemd_gateway: Gateway) -> Non
     assert run("systemctl", "is-active", STRONGSWAN) == "active\n"
     assert Charon(host).version()["daemon"] == "charon-systemd"
     assert list(Charon(host).connections()) == ["site"]
+
+
+@pytest.mark.parametrize("unit", [STRONGSWAN, BY_STARTER])
+def test_a_unit_s_charon_is_not_the_starter_s_though_the_settings_say_so(systemd_gateway: Gateway, unit: str) -> None:
+    host = systemd_gateway.host
+    systemd_gateway.configure_starter()
+    systemd_gateway.machine.run("systemctl", "start", unit)
+    until(systemd_gateway.loaded, "charon has its connection")
+    before = daemons(host)
+    with pytest.raises(TranslatorError, match=f"charon is run by {unit} of systemd"):
+        IpsecTranslator("starter").around(RESTART, host)
+    assert daemons(host) == before
+    assert systemd_gateway.machine.run("systemctl", "is-active", unit) == "active\n"
 
 
 def test_a_unit_that_runs_the_starter_owns_charon(systemd_gateway: Gateway) -> None:

@@ -118,9 +118,9 @@ class FakeSystemd:
         return self.result
 
 
-def gateway(charon: FakeCharon) -> tuple[RecordedHost, FakeSystemd]:
+def gateway(charon: FakeCharon, kind: type[RecordedHost] = RecordedHost) -> tuple[RecordedHost, FakeSystemd]:
     """Make a machine whose charon (process 700) runs by strongswan.service."""
-    host = RecordedHost(complete=True, folders={"/proc"}, daemons={SOCKET: charon})
+    host = kind(complete=True, folders={"/proc"}, daemons={SOCKET: charon})
     host.files["/proc/700/comm"] = b"charon-systemd\n"
     unit = Unit("strongswan.service", "loaded", "active", "running", main_pid=700)
     host.manager = systemd = FakeSystemd(host, {unit.name: unit}, {700: unit.name})

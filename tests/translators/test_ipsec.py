@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 
-from translators.base import ALL, Branch, Change, Disturbance, Plan, Selection, TranslatorError
+from tests.translators.charon import FakeSystemd
+from translators.base import ALL, Branch, Change, Disturbance, Plan, Selection, StepError, TranslatorError
 from translators.ipsec.service import StartService, StopService
 from translators.ipsec.translator import IpsecTranslator
+from translators.ipsec.vici import SOCKET
 from translators.record import RecordedHost
+from translators.systemd import Unit
+from translators.vici import Message, ViciTimeoutError
 
 IPSEC = "/usr/sbin/ipsec"
 RESTART = (Disturbance("ipsec", "restart", enabling=True),)
@@ -45,6 +49,16 @@ def test_states_under_the_starter() -> None:
     assert service(machine()) == {"name": "strongswan-starter", "state": "stopped"}
     assert service(machine(installed=None)) == {"state": "not-installed"}
     assert service(running(installed="/usr/local/sbin/ipsec")) == {"name": "strongswan-starter", "state": "running"}
+
+
+def test_states_under_the_starter_of_the_settings() -> None:
+    assert service(running(), "starter") == {"name": "strongswan-starter", "state": "running"}
+    assert service(machine(), "starter") == {"name": "strongswan-starter", "state": "stopped"}
+    assert service(machine(installed=None), "starter") == {"state": "not-installed"}
+    host = machine()
+    host.manager = FakeSystemd(host, {"strongswan.service": Unit("strongswan.service", "loaded", "inactive", "dead")})
+    assert service(host) == {"name": "strongswan.service", "state": "stopped"}
+    assert service(host, "starter") == {"name": "strongswan-starter", "state": "stopped"}
 
 
 @pytest.mark.parametrize(
@@ -107,10 +121,13 @@ def test_a_running_service_is_stopped_before_and_started_after() -> None:
     assert IpsecTranslator("starter").around(RESTART, running()) == expected
 
 
-def test_rekeying_falls_back_to_a_restart_and_says_so() -> None:
-    before, after = IpsecTranslator().around(REKEY, running())
-    assert before.steps == (StopService("starter", IPSEC),)
-    assert after.steps == (StartService("starter", IPSEC),)
+def test_a_charon_without_vici_can_not_be_rekeyed() -> None:
+    with pytest.raises(TranslatorError, match="there is no such socket") as caught:
+        IpsecTranslator().around(REKEY, running())
+    assert "Have charon restarted by strongswan-starter, or set ipsec-refresh to restart" in caught.value.message
+    off = (Disturbance("ipsec", "rekey", enabling=False),)
+    before, after = IpsecTranslator().around(off, running())
+    assert (before.steps, after.steps) == ((StopService("starter", IPSEC),), (StartService("starter", IPSEC),))
     assert "IPsec is restarted instead" in before.notes[0]
 
 
@@ -159,6 +176,44 @@ def test_a_program_that_is_not_there_refuses() -> None:
     with pytest.raises(TranslatorError, match="No such file"):
         translator.around(RESTART, machine())
     assert "No such file" in translator.operational(machine(), ALL, {}).faults[0].message
+
+
+def starting(*answers: bool) -> RecordedHost:
+    """Make a machine whose charon, once it is started, answers as is said, and then no more or always."""
+    host = machine()
+    said = list(answers)
+
+    def answer(_host: RecordedHost, command: str, _message: dict[str, Any]) -> list[Message]:
+        if not (said.pop(0) if len(said) > 1 else said[0]):
+            raise ViciTimeoutError(SOCKET, f"charon did not answer {command} within 1 s")
+        return [{"daemon": "charon"}]
+
+    def start(_host: RecordedHost, _argv: tuple[str, ...]) -> tuple[int, str]:
+        found = running()
+        host.files |= found.files
+        return 0, "Starting strongSwan\n"
+
+    host.programs[IPSEC] = start
+    host.daemons[SOCKET] = answer
+    return host
+
+
+def test_a_charon_that_is_started_has_to_answer_where_it_can_be_asked() -> None:
+    host = starting(False, False, True)
+    StartService("starter", IPSEC, SOCKET).perform(host)
+    assert [command for command, _message in host.asked] == ["version"] * 3
+    host = starting(False)
+    with pytest.raises(StepError, match=r"IPsec started, and charon does not answer at /run/charon\.vici") as caught:
+        StartService("starter", IPSEC, SOCKET).perform(host)
+    assert caught.value.output == "Starting strongSwan\n"
+    assert StopService("starter", IPSEC, SOCKET).inverse() == StartService("starter", IPSEC, SOCKET)
+
+
+def test_a_charon_that_can_not_be_asked_has_to_stay_for_a_moment() -> None:
+    host = starting(False)
+    StartService("starter", IPSEC).perform(host)
+    assert host.asked == []
+    assert host.elapsed == 0.2
 
 
 @pytest.mark.parametrize("setting", ["systemd:strongswan", "program:ike", "program:", "", "yes"])

@@ -43,7 +43,7 @@ def test_nothing_is_done_to_ipsec_whatever_was_asked_for(method: str) -> None:
     before, after = IpsecTranslator().around((itself(method), itself(method, enabling=False)), host)
     assert before.steps == (FIRST,)
     assert after.steps == (LAST,)
-    assert before.notes[0] == "the restart interrupts 2 tunnels: a/net, b/net"
+    assert before.notes[0] == "the restart interrupts 2 tunnels"
     assert before.notes[1].startswith("the peer had begun 1 of them (b/net)")
     apply(Plan((*before.steps, *after.steps)), host)
     assert systemd.jobs == []
@@ -98,7 +98,7 @@ def test_what_became_of_the_tunnels_is_told() -> None:
     charon = two_tunnels()
     host, _systemd = gateway(charon)
     renewed(charon, "a")
-    event = IpsecTranslator().refreshed(Refresh((FIRST, LAST), 1500), host)
+    event = IpsecTranslator().refreshed(Refresh((FIRST, LAST), 0.0, 1.5), host)
     assert event is not None
     assert event.notification is not None
     told = event.notification["hardware-acceleration:ipsec-refresh"]
@@ -113,8 +113,9 @@ def test_what_became_of_the_tunnels_is_told() -> None:
 
 def test_tunnels_that_nobody_has_touched_are_no_news() -> None:
     host, _systemd = gateway(two_tunnels())
-    assert IpsecTranslator().refreshed(Refresh((FIRST,), 1500, undone=True), host) is None
+    assert IpsecTranslator().refreshed(Refresh((FIRST,), 0.0, 1.5, undone=True), host) is None
 
 
 def test_the_tunnels_are_touched() -> None:
-    assert IpsecTranslator().touched((FIRST, LAST), RecordedHost(complete=True), None) == Touched(("a/net", "b/net"))
+    found = IpsecTranslator().touched((FIRST, LAST), RecordedHost(complete=True), None, named=True)
+    assert found == Touched(("a/net", "b/net"), ("tunnels that their peer had begun: b/net",))

@@ -1,11 +1,15 @@
 """What is planned around a change of the driver, carried out on machines in memory."""
 
 import errno
+import re
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.translators.charon import FakeCharon, gateway
+from tests.translators.test_ipsec_state import child, ike
 from translators.apply import PlanFailedError, apply, undo_of, unwind
 from translators.base import Disturbance, Plan, Refresh, Step, StepError, TranslatorError
 from translators.ipsec.keeping import KeepRunning
@@ -19,8 +23,9 @@ from translators.ipsec.vici import SOCKET, Charon
 from translators.plans import decode, encode
 from translators.record import RecordedHost
 from translators.systemd import SystemdError
-from translators.vici import ViciTimeoutError
+from translators.vici import Message, ViciTimeoutError
 
+IPSEC = "/usr/sbin/ipsec"
 UNIT = "strongswan.service"
 RESTART = Disturbance("ipsec", "restart", enabling=True)
 REKEY = Disturbance("ipsec", "rekey", enabling=True)
@@ -46,11 +51,11 @@ EXPECT = ExpectTunnels(SOCKET, TUNNELS)
 
 
 def done(*steps: Step) -> Refresh:
-    return Refresh(steps, 1000)
+    return Refresh(steps, 0.0, 1.0)
 
 
 def undone(*steps: Step) -> Refresh:
-    return Refresh(steps, 1000, undone=True)
+    return Refresh(steps, 0.0, 1.0, undone=True)
 
 
 def test_a_unit_is_restarted_and_its_tunnels_are_awaited() -> None:
@@ -58,8 +63,8 @@ def test_a_unit_is_restarted_and_its_tunnels_are_awaited() -> None:
     before, after = IpsecTranslator().around((RESTART,), host)
     assert before.steps == (EXPECT, StopUnit(UNIT, SOCKET))
     assert after.steps == (StartUnit(UNIT, SOCKET), AwaitTunnels(SOCKET, TUNNELS))
-    assert before.notes[0] == "the restart interrupts 2 tunnels: a/net, b/net"
-    assert before.notes[1].startswith("the peer had begun 1 of them (b/net): with close_action none")
+    assert before.notes[0] == "the restart interrupts 2 tunnels"
+    assert before.notes[1].startswith("the peer had begun 1 of them: with close_action none")
     assert systemd.jobs == []
     apply(before, host)
     apply(after, host)
@@ -82,9 +87,35 @@ def test_bringing_acceleration_on_rekeys() -> None:
     assert systemd.jobs == []
 
 
+def without_tunnels() -> FakeCharon:
+    charon = two_tunnels()
+    charon.sas = []
+    return charon
+
+
 def test_without_tunnels_there_is_nothing_to_rekey() -> None:
-    host, _systemd = gateway(FakeCharon())
+    host, _systemd = gateway(without_tunnels())
     assert IpsecTranslator().around((REKEY,), host) == (Plan(), Plan())
+    # There is something to restart: a tunnel may come up while the driver starts.
+    before, after = IpsecTranslator().around((RESTART,), host)
+    assert (before, after) == (Plan((StopUnit(UNIT, SOCKET),)), Plan((StartUnit(UNIT, SOCKET),)))
+
+
+@pytest.mark.parametrize("disturbance", [RESTART, REKEY, REKEY_OFF])
+def test_a_charon_that_is_not_configured_is_left_alone(disturbance: Disturbance) -> None:
+    host, _systemd = gateway(FakeCharon())
+    before, after = IpsecTranslator().around((disturbance,), host)
+    assert (before.steps, after.steps) == ((), ())
+    assert before.notes == (
+        "charon runs and has neither a connection nor an SA: IPsec is not configured, and left alone",
+    )
+
+
+def test_an_sa_whose_connection_is_no_longer_loaded_is_not_forgotten() -> None:
+    host, _systemd = gateway(charon := two_tunnels())
+    charon.connections = {}
+    charon.sas = [replace(sa, state="REKEYED") for sa in charon.sas]
+    assert IpsecTranslator().around((RESTART,), host)[0].steps == (StopUnit(UNIT, SOCKET),)
 
 
 @pytest.mark.parametrize("disturbances", [(REKEY_OFF,), (REKEY_OFF, REKEY)])
@@ -98,20 +129,86 @@ def test_taking_acceleration_off_restarts_instead_of_rekeying(disturbances: tupl
     )
 
 
-def test_a_charon_that_hangs_is_restarted_and_the_plan_says_that_its_tunnels_are_unknown() -> None:
-    host, _systemd = gateway(two_tunnels())
+SILENT = f"{SOCKET}: charon did not answer list-sas within 2 s"
 
-    def hang(*_: object) -> list[dict[str, object]]:
-        raise ViciTimeoutError(SOCKET, "charon did not answer list-sas within 10 s")
 
-    host.daemons[SOCKET] = hang
-    before, after = IpsecTranslator().around((RESTART,), host)
+class Hanging(RecordedHost):
+    """A machine whose charon takes questions and, while it ``hangs``, does not answer; ``waited`` is for how long."""
+
+    hangs = True
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.waited: list[tuple[str, float | None]] = []
+
+    def vici(self, path: str, command: str, message: Mapping[str, Any], **options: Any) -> list[Message]:
+        if not self.hangs:
+            return super().vici(path, command, message, **options)
+        silence = options["silence"]
+        self.waited.append((command, silence))
+        self.elapsed += silence
+        raise ViciTimeoutError(path, f"charon did not answer {command} within {silence:g} s")
+
+
+def hanging() -> Hanging:
+    host, _systemd = gateway(two_tunnels(), Hanging)
+    assert isinstance(host, Hanging)
+    return host
+
+
+@pytest.mark.parametrize("disturbance", [RESTART, REKEY_OFF])
+def test_a_charon_that_hangs_is_restarted_and_the_plan_says_that_its_tunnels_are_unknown(
+    disturbance: Disturbance,
+) -> None:
+    host = hanging()
+    before, after = IpsecTranslator().around((disturbance,), host)
     assert before.steps == (StopUnit(UNIT, ""),)
     assert after.steps == (StartUnit(UNIT, ""),)
-    assert before.notes == (
-        f"which tunnels the restart interrupts can't be told: {SOCKET}: charon did not answer list-sas within 10 s",
+    assert before.notes[-1] == f"which tunnels the restart interrupts can't be told: {SILENT}"
+    assert len(before.notes) == (2 if disturbance is REKEY_OFF else 1)
+
+
+def test_a_charon_that_can_t_be_asked_for_a_rekey_is_not_restarted_instead() -> None:
+    host = hanging()
+    with pytest.raises(TranslatorError) as caught:
+        IpsecTranslator().around((REKEY,), host)
+    assert caught.value.path == "/hardware-acceleration:acceleration/qat/ipsec-refresh"
+    assert f"charon can't be asked for it: {SILENT}. Nothing is done. Have charon restarted by {UNIT}, or set" in str(
+        caught.value
     )
-    assert "restarted instead" in IpsecTranslator().around((REKEY,), host)[0].notes[0]
+    del host.daemons[SOCKET]
+    host.hangs = False
+    with pytest.raises(TranslatorError, match="there is no such socket"):
+        IpsecTranslator().around((REKEY,), host)
+
+
+def test_a_charon_that_hung_a_moment_ago_is_waited_for_less() -> None:
+    host = hanging()
+    translator = IpsecTranslator()
+    for _edit in range(3):
+        with pytest.raises(TranslatorError) as caught:
+            translator.around((REKEY,), host)
+    assert host.waited == [("list-sas", 2.0), ("list-sas", 0.2), ("list-sas", 0.2)]
+    assert "did not answer within 2 s a moment ago, and still does not" in str(caught.value)
+    host.sleep(10)
+    with pytest.raises(TranslatorError):
+        translator.around((REKEY,), host)
+    assert host.waited[-1] == ("list-sas", 2.0)
+    # One that answers is forgiven at once.
+    host.hangs = False
+    assert translator.around((REKEY,), host)[1].steps == (rekeying(TUNNELS),)
+    host.hangs = True
+    host.waited.clear()
+    with pytest.raises(TranslatorError):
+        translator.around((REKEY,), host)
+    assert host.waited == [("list-sas", 2.0)]
+
+
+def test_an_sa_that_can_t_be_read_is_not_named_in_the_plan() -> None:
+    host, _systemd = gateway(two_tunnels())
+    host.daemons[SOCKET] = lambda _host, _command, _message: [{"a": {"uniqueid": "x"}}]
+    (note,) = IpsecTranslator().around((RESTART,), host)[0].notes
+    assert note.endswith("can't be told: charon lists an SA that can't be read (see swanctl --list-sas)")
 
 
 def test_the_unit_of_the_settings_is_acted_on() -> None:
@@ -122,7 +219,9 @@ def test_the_unit_of_the_settings_is_acted_on() -> None:
     before, _after = IpsecTranslator("systemd:ike.service").around((RESTART,), host)
     assert before.steps == (EXPECT, StopUnit("ike.service", SOCKET))
     systemd.units["ike.service"] = replace(systemd.units["ike.service"], active_state="inactive")
-    assert IpsecTranslator("systemd:ike.service").around((RESTART,), host) == (Plan(), Plan())
+    before, after = IpsecTranslator("systemd:ike.service").around((RESTART,), host)
+    assert (before.steps, after) == ((), Plan())
+    assert before.notes[0].startswith("ike.service does not run, and a charon does that somebody else has started")
     with pytest.raises(TranslatorError, match=r"there is no unit no\.service"):
         IpsecTranslator("systemd:no.service").around((RESTART,), host)
 
@@ -132,9 +231,25 @@ def test_a_starter_in_a_foreign_unit_is_acted_on_itself() -> None:
     systemd.processes[700] = "ssh.service"
     systemd.units["ssh.service"] = replace(systemd.units[UNIT], name="ssh.service", main_pid=22)
     host.files["/proc/699/comm"] = b"starter\n"
-    host.programs["/usr/sbin/ipsec"] = lambda _host, _argv: (0, "")
-    before, _after = IpsecTranslator().around((RESTART,), host)
-    assert before.steps == (EXPECT, StopService("starter", "/usr/sbin/ipsec"))
+    host.programs[IPSEC] = lambda _host, _argv: (0, "")
+    with pytest.raises(TranslatorError, match="neither by a unit of systemd nor by strongSwan's starter"):
+        # Which is no child of a starter.
+        IpsecTranslator().around((RESTART,), host)
+    host.files["/proc/700/comm"] = b"charon\n"
+    for control in ("auto", "starter"):
+        before, _after = IpsecTranslator(control).around((RESTART,), host)
+        assert before.steps == (EXPECT, StopService("starter", IPSEC, SOCKET))
+
+
+def test_a_unit_s_charon_is_not_the_starter_s_though_the_settings_say_so() -> None:
+    host, systemd = gateway(two_tunnels())
+    host.programs[IPSEC] = lambda _host, _argv: (0, "")
+    with pytest.raises(TranslatorError, match=rf"charon is run by {UNIT} of systemd: ipsec stop would not") as caught:
+        IpsecTranslator("starter").around((RESTART,), host)
+    assert caught.value.path == "/hardware-acceleration:acceleration/qat/ipsec-refresh"
+    assert (host.ran, systemd.jobs) == ([], [])
+    systemd.job(UNIT, "stop", timeout=1.0)
+    assert IpsecTranslator("starter").around((RESTART,), host) == (Plan(), Plan())
 
 
 def test_a_systemd_that_does_not_answer_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,6 +315,26 @@ def test_rekeying_is_paced_and_tells_of_each_tunnel() -> None:
     assert commands.count("list-sas") < 12
 
 
+def test_successors_that_charon_tells_of_are_not_looked_for() -> None:
+    charon = FakeCharon()
+    for number in range(1, 3 * AT_A_TIME + 1):
+        charon.tunnel(f"c{number}", deaf=number == 5)
+    host, _systemd = gateway(charon)
+
+    def rekeyed(number: int) -> tuple[str, dict[str, Any]]:
+        old = {"name": "net", "uniqueid": str(number), "reqid": str(number)}
+        return "child-rekey", ike(f"c{number}", {f"net-{number}": {"old": old, "new": {**old, "uniqueid": "900"}}})
+
+    # The first is of somebody else's doing, before anything is asked for.
+    host.events[SOCKET] = [rekeyed(number) for number in (700, *range(1, 3 * AT_A_TIME + 1)) if number != 5]
+    outcomes = rekey_all(Charon(host))
+    assert [outcome.connection for outcome in outcomes if outcome.result != MOVED] == ["c5"]
+    assert charon.most_at_a_time > AT_A_TIME, "the next are asked for without a look"
+    # Then charon tells nothing more, and the one that is left is looked at until it is given up.
+    first = [command for command, _message in host.asked][: 3 * AT_A_TIME + 2]
+    assert first.count("list-sas") == 2
+
+
 def test_a_tunnel_that_is_not_rekeyed_is_told_apart_from_one_that_is_lost() -> None:
     charon = FakeCharon()
     charon.tunnel("fine")
@@ -225,7 +360,10 @@ def test_when_no_tunnel_is_rekeyed_the_step_fails() -> None:
     charon = FakeCharon()
     charon.tunnel("deaf", deaf=True)
     host, _systemd = gateway(charon)
-    with pytest.raises(PlanFailedError, match=r"no tunnel was rekeyed; it printed: deaf/net: not rekeyed within 20 s"):
+    charon.tunnel("refused", refusing=True)
+    charon.tunnel("as-deaf", deaf=True)
+    said = "none of 3 tunnels was rekeyed: 2 not rekeyed within 20 s: does the peer answer?; 1 without an SA: "
+    with pytest.raises(PlanFailedError, match=re.escape(said)):
         apply(Plan((rekeying(()),)), host)
 
 
@@ -313,6 +451,58 @@ def test_a_refresh_is_told_with_each_tunnel_that_is_missing() -> None:
             "missing-tunnel": [{"name": "b/net", "reason": reason}],
         }
     }
+
+
+def told_of(host: RecordedHost, changes: tuple[tuple[float, str, dict[str, str]], ...], refresh: Refresh) -> object:
+    """Return the duration of a refresh that is told after charon's events: (when, tunnel, what of it)."""
+    host.events[SOCKET] = [("child-updown", {**up, **ike(name, child(1))}) for _moment, name, up in changes]
+    translator = IpsecTranslator()
+    listening = translator.events(host)
+    for moment, _name, _up in changes:
+        host.elapsed = moment
+        next(listening)
+    event = translator.refreshed(refresh, host)
+    assert event is not None
+    assert event.notification is not None
+    return event.notification["hardware-acceleration:ipsec-refresh"]["duration"]
+
+
+UP, DOWN = {"up": "yes"}, dict[str, str]()
+
+
+@pytest.mark.parametrize(
+    ("changes", "duration"),
+    [
+        # From the first that goes to the last that is back, whenever the steps were over.
+        (((12.2, "a", DOWN), (12.5, "b", DOWN), (14.0, "b", UP), (15.25, "a", UP)), 3050),
+        # A charon that is killed tells of no end.
+        (((14.0, "b", UP), (15.25, "a", UP)), 5250),
+        # Not all was heard: what the steps took is the most that it can have been.
+        (((12.2, "a", DOWN), (12.5, "b", DOWN), (15.25, "a", UP)), 8000),
+        # What came and went before is no part of it.
+        (((1.0, "a", DOWN), (2.0, "a", UP), (2.0, "b", UP), (12.2, "a", DOWN), (14.0, "b", UP)), 8000),
+        ((), 8000),
+    ],
+)
+def test_a_restart_took_as_long_as_charon_tells(
+    changes: tuple[tuple[float, str, dict[str, str]], ...], duration: int
+) -> None:
+    host, _systemd = gateway(two_tunnels())
+    steps = (EXPECT, StopUnit(UNIT, SOCKET), StartUnit(UNIT, SOCKET), AwaitTunnels(SOCKET, TUNNELS))
+    assert told_of(host, changes, Refresh(steps, 10.0, 18.0)) == duration
+
+
+def test_a_tunnel_that_is_not_back_was_waited_for_until_the_end() -> None:
+    host, _systemd = gateway(charon := two_tunnels())
+    charon.sas = [sa for sa in charon.sas if sa.connection == "a"]
+    changes = ((12.2, "a", DOWN), (12.5, "b", DOWN), (14.0, "b", UP), (15.25, "a", UP))
+    assert told_of(host, changes, Refresh((EXPECT, StopUnit(UNIT, SOCKET)), 10.0, 18.0)) == 8000
+
+
+def test_a_rekey_took_as_long_as_its_steps() -> None:
+    host, _systemd = gateway(two_tunnels())
+    changes = ((12.2, "a", DOWN), (14.0, "b", UP), (15.25, "a", UP))
+    assert told_of(host, changes, Refresh((EXPECT, KEEP, rekeying(TUNNELS)), 10.0, 18.0)) == 8000
 
 
 def test_a_refresh_after_which_charon_does_not_run_or_answer_has_failed() -> None:

@@ -116,12 +116,42 @@ def test_only_the_connection_that_is_asked_for_is_listed() -> None:
     host = machine(ike("a", child(1)), ike("b", child(2), child(3)))
     wanted = wanting("state", connection="b", child="net", id="3")
     assert listed(host, wanted) == [{"connection": "b", "child": "net", "id": 3, "state": "INSTALLED"}]
-    assert host.asked == [("list-sas", {"ike": "b"})]
+    assert host.asked == [("list-sas", {"ike": "b", "child": "net", "child-id": "3"})]
+
+
+@pytest.mark.parametrize(
+    ("keys", "asked"),
+    [
+        ({"id": "2"}, {"child-id": "2"}),
+        ({"child": "net"}, {"child": "net"}),
+        ({"connection": "b", "state": "INSTALLED"}, {"ike": "b"}),
+        ({"state": "INSTALLED"}, {}),
+    ],
+)
+def test_charon_lists_what_the_keys_say(keys: dict[str, str], asked: dict[str, str]) -> None:
+    host = machine(ike("a", child(1, "other")), ike("b", child(2)))
+    assert 2 in [entry["id"] for entry in listed(host, wanting("state", **keys))]
+    assert host.asked == [("list-sas", asked)]
+
+
+def test_what_is_asked_for_twice_is_listed_once() -> None:
+    host = machine(ike("a", child(1)), ike("b", child(2)))
+    both = (*wanting("state", connection="b").branches, *wanting("remote-address", id="2").branches)
+    (entry,) = listed(host, Selection(False, (*both, both[0])))
+    assert entry == {"connection": "b", "child": "net", "id": 2, "state": "INSTALLED", "remote-address": "198.51.100.9"}
+    assert host.asked == [("list-sas", {"ike": "b"}), ("list-sas", {"child-id": "2"})]
+
+
+def test_for_many_entries_all_are_listed_once() -> None:
+    host = machine(*(ike(f"c{number}", child(number)) for number in range(40)))
+    wanted = Selection(False, tuple(wanting("state", id=str(number)).branches[0] for number in range(0, 40, 2)))
+    assert [entry["id"] for entry in listed(host, wanted)] == list(range(0, 40, 2))
+    assert host.asked == [("list-sas", {})]
 
 
 def test_without_a_name_all_are_listed_once() -> None:
     host = machine(ike("a", child(1)), ike("b", child(2)))
-    both = Selection(False, (*wanting("state", connection="b").branches, *wanting("state", id="1").branches))
+    both = Selection(False, (*wanting("state", connection="b").branches, *wanting("state").branches))
     assert [entry["id"] for entry in listed(host, both)] == [1, 2]
     assert host.asked == [("list-sas", {})]
     assert listed(host, Selection(False, (Branch("service", (), ALL),))) == []

@@ -266,7 +266,7 @@ def test_vyos_restarts_ipsec_and_the_agent_only_looks_on(
         AttendTunnels(SOCKET, tunnels, interrupted=True),
     )
     assert change.notes[0].startswith(note)
-    assert "the restart interrupts 1 tunnels: branch/net" in change.notes
+    assert "the restart interrupts 1 tunnels" in change.notes
     apply(change, host)
     assert lines(host) == ["ipsec stop", "qat_service start", "ipsec start"]
 

@@ -69,8 +69,10 @@ def bind(listener: socket.socket, root: Path) -> None:
         listener.bind("charon.vici")
 
 
-def ask(host: RealHost, *, timeout: float = 5.0, stream: str | None = None) -> list[dict[str, object]]:
-    return host.vici(SOCKET, "version", {}, stream=stream, timeout=timeout)
+def ask(
+    host: RealHost, *, timeout: float = 5.0, stream: str | None = None, silence: float | None = None
+) -> list[dict[str, object]]:
+    return host.vici(SOCKET, "version", {}, stream=stream, timeout=timeout, silence=silence)
 
 
 def packet(content: bytes) -> bytes:
@@ -135,6 +137,26 @@ def test_a_daemon_that_accepts_and_says_nothing_is_given_up(host: RealHost, serv
     serve(replying(b"", b""))
     with pytest.raises(ViciTimeoutError, match=r"did not answer version within 0\.2 s"):
         ask(host, timeout=0.2)
+
+
+def test_a_daemon_that_goes_silent_in_the_middle_is_given_up(host: RealHost, serve: Serve) -> None:
+    serve(replying(packet(bytes([Packet.EVENT_CONFIRM])), answer({"daemon": "charon"})[:-3], b""))
+    with pytest.raises(ViciTimeoutError, match=r"did not answer version within 0\.2 s"):
+        ask(host, timeout=600.0, stream="list-sa", silence=0.2)
+
+
+def test_a_daemon_that_goes_on_is_waited_for(host: RealHost, serve: Serve) -> None:
+    pause = threading.Event()
+
+    def behave(connection: socket.socket) -> None:
+        receive(connection)
+        said = answer({"daemon": "charon"})
+        for start in range(0, len(said), 5):
+            connection.sendall(said[start : start + 5])
+            pause.wait(0.25)
+
+    serve(behave)
+    assert ask(host, timeout=600.0, silence=1.0) == [{"daemon": "charon"}]
 
 
 def test_a_daemon_that_never_accepts_is_given_up(host: RealHost, root: Path) -> None:

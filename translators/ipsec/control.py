@@ -47,12 +47,14 @@ class Control:
 
 
 def parse_setting(text: str) -> Control | None:
-    """Return the control that the settings name, None for one that is to be found: auto or starter.
+    """Return the control that the settings name, None for auto: it is to be found; that of starter has no program yet.
 
     Raises ValueError.
     """
-    if text in {"auto", STARTER}:
+    if text == "auto":
         return None
+    if text == STARTER:
+        return Control(STARTER, "")
     kind, _, program = text.partition(":")
     if kind == PROGRAM and program.startswith("/"):
         return Control(PROGRAM, program)

@@ -10,13 +10,15 @@ from translators.ipsec.tunnels import child_sa, ike_sa
 from translators.ipsec.vici import sections
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from translators.base import Tree
     from translators.ipsec.tunnels import ChildSa, IkeSa
 
 # strongSwan: src/libcharon/plugins/vici/README.md, server-issued events.
-NAMES: Final = ("ike-updown", "child-updown", "ike-rekey", "child-rekey")
+CHILD_UPDOWN: Final = "child-updown"
+CHILD_REKEY: Final = "child-rekey"
+NAMES: Final = ("ike-updown", CHILD_UPDOWN, "ike-rekey", CHILD_REKEY)
 
 _WORDS: Final = {"up": "is up", "down": "is down", "rekeyed": "was rekeyed"}
 
@@ -35,11 +37,55 @@ def changes(name: str, message: dict[str, Any]) -> Iterator[Event]:
         else:
             ike = ike_sa(connection, section)
             for key, child in sections(section, "child-sas"):
-                if name == "child-updown":
+                if name == CHILD_UPDOWN:
                     yield _event(ike, child_sa(ike, key, child), change)
                 else:
                     before, after = (child_sa(ike, key, child[age]) for age in _ages(child))
                     yield _event(ike, after, change, before.identity)
+
+
+def succeeded(name: str, message: dict[str, Any]) -> set[int]:
+    """Return the numbers of the child SAs that an event of charon's tells a successor of. Raises as changes."""
+    if name != CHILD_REKEY:
+        return set()
+    return {
+        child_sa(ike_sa(connection, section), key, child[_ages(child)[0]]).identity
+        for connection, section in message.items()
+        if isinstance(section, dict)
+        for key, child in sections(section, "child-sas")
+    }
+
+
+class Outages:
+    """When tunnels went and came, as charon told: noted by who listens, in another thread than who asks."""
+
+    def __init__(self) -> None:
+        self._down: dict[tuple[str, str], float] = {}
+        self._up: dict[tuple[str, str], float] = {}
+
+    def note(self, name: str, message: dict[str, Any], moment: float) -> None:
+        """Note what an event tells; ``moment`` is when it came (Host.monotonic)."""
+        if name == CHILD_UPDOWN:
+            moments = self._up if message.get("up") == "yes" else self._down
+            moments |= dict.fromkeys(_children(message), moment)
+
+    def seconds(self, tunnels: Collection[tuple[str, str]], since: float) -> float | None:
+        """Return the time from the first of some tunnels going down to the last one coming up again.
+
+        None where charon has not told of each that it has come up since a moment.
+        """
+        ups = [self._up.get(tunnel, since) for tunnel in tunnels]
+        if not ups or min(ups) <= since:
+            return None
+        return max(ups) - min(max(self._down.get(tunnel, since), since) for tunnel in tunnels)
+
+
+def _children(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the tunnels, by connection and child, that a child-updown tells of."""
+    for connection, section in message.items():
+        if isinstance(section, dict):
+            for key, child in sections(section, "child-sas"):
+                yield connection, str(child.get("name", key))
 
 
 def _ages(section: dict[str, Any]) -> tuple[str, str]:

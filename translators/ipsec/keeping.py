@@ -9,7 +9,7 @@ from translators.ipsec.owner import UNIT
 from translators.ipsec.service import StopService
 from translators.ipsec.tunnels import INSTALLED, child_sas
 from translators.ipsec.unit import StopUnit
-from translators.ipsec.vici import Charon
+from translators.ipsec.vici import Charon, Patience
 from translators.vici import ViciError
 
 if TYPE_CHECKING:
@@ -46,13 +46,13 @@ class KeepRunning:
 
 def stopping(owner: str, name: str, vici: str) -> Step:
     """Return the step by which an owner (see Owner) stops IPsec; its inverse starts it."""
-    return StopUnit(name, vici) if owner == UNIT else StopService(owner, name)
+    return StopUnit(name, vici) if owner == UNIT else StopService(owner, name, vici)
 
 
 def observed(vici: str, host: Host) -> str:
     """Return how many tunnels are up, for an error message."""
     try:
-        children = child_sas(Charon(host, vici))
+        children = child_sas(Charon(host, vici, Patience()))
     except (ViciError, ValueError) as error:
         return f"how many tunnels are up can't be told ({error})"
     return f"{len({child.tunnel for child in children if child.state == INSTALLED})} tunnels are up"

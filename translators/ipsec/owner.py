@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from translators.ipsec import control
-from translators.ipsec.control import PROGRAM, STARTER, Control, find_starter
+from translators.ipsec.control import STARTER, Control, find_starter
 from translators.sources import SourceError, read_attribute, read_link_name, read_names
 from translators.systemd import SystemdError
 
@@ -22,7 +22,8 @@ UNIT: Final = "systemd"
 # In the order in which they are asked for when charon does not run. Debian and VyOS, RHEL, old packages.
 UNITS: Final = ("strongswan.service", "strongswan-starter.service", "strongswan-swanctl.service", "ipsec.service")
 
-_CHARON: Final = frozenset({"charon", "charon-systemd"})
+_BY_SYSTEMD: Final = "charon-systemd"
+_CHARON: Final = frozenset({"charon", _BY_SYSTEMD})
 _TICKS: Final = 100  # USER_HZ, which is 100 on every architecture that strongSwan runs on
 
 
@@ -34,7 +35,7 @@ class OwnerError(Exception):
 class Owner:
     """Who is told to stop and start charon; ``kind`` is UNIT, STARTER or PROGRAM.
 
-    ``name`` is the unit, or the program that is run with stop and start.
+    ``name`` is the unit, or the program that is run with stop and start; empty for a starter that is to be found.
     """
 
     kind: str
@@ -88,19 +89,42 @@ def find_owner(host: Host) -> Owner | None:
     if unit is not None:
         return Owner(UNIT, unit)
     control = find_starter(host)
-    if running.starters and control is not None:
+    # The starter's is another program: beside a starter it is that of somebody who is not known.
+    by_hand = read_attribute(host, f"/proc/{running.charons[0]}/comm") == _BY_SYSTEMD
+    if running.starters and control is not None and not by_hand:
         return Owner(STARTER, control.program)
     raise OwnerError(
         f"charon (process {running.charons[0]}) is run neither by a unit of systemd nor by strongSwan's starter"
-        + (", whose program ipsec is not installed" if running.starters else "")
+        + (", whose program ipsec is not installed" if running.starters and control is None else "")
         + ". Set [ipsec] control in the settings to systemd:UNIT, or to program:PATH with a program that starts, stops "
         "and tells the state of what runs it, or ipsec-refresh to none to leave IPsec alone"
     )
 
 
-def installed_owner(host: Host) -> Owner | None:
-    """Return who would run charon; None where strongSwan is not installed. Raises SystemdError, OSError."""
-    systemd = host.systemd()
+def running_owner(host: Host, configured: Owner | None) -> Owner | None:
+    """Return who is to be told to stop and start the charon that runs; None where none runs.
+
+    ``configured`` is the owner that the settings name. Raises OwnerError also where that is the starter, and charon is
+    another one's; SourceError, SystemdError, OSError, ProgramTimeoutError.
+    """
+    if configured is not None and configured.kind != STARTER:
+        return configured if state_of(configured, host) == control.RUNNING else None
+    found = find_owner(host)
+    if configured is not None and found is not None and found.kind != STARTER:
+        raise OwnerError(
+            f"[ipsec] control is starter, and charon is run by {found.name} of systemd: ipsec stop would not stop it, "
+            f"or leave its unit without it. Set control in the settings to auto or to systemd:{found.name}, or "
+            "ipsec-refresh to none to leave IPsec alone"
+        )
+    return found
+
+
+def installed_owner(host: Host, configured: Owner | None = None) -> Owner | None:
+    """Return who would run charon; None where strongSwan is not installed, or not the starter that is configured.
+
+    Raises SystemdError, OSError.
+    """
+    systemd = host.systemd() if configured is None else None
     units = [] if systemd is None else [unit for unit in map(systemd.unit, UNITS) if unit is not None]
     # One that is to run and doesn't tells more than one that was never started.
     for unit in sorted(units, key=lambda unit: unit.active_state == "inactive"):
@@ -124,12 +148,12 @@ def uptime(host: Host, pid: int) -> int | None:
 
 
 def parse_setting(text: str) -> Owner | None:
-    """Return the owner that the settings name, None for one that is to be found: auto or starter. Raises ValueError."""
+    """Return the owner that the settings name, None for auto: it is to be found. Raises ValueError."""
     kind, _, unit = text.partition(":")
     if kind == UNIT and unit.endswith(".service"):
         return Owner(UNIT, unit)
-    program = control.parse_setting(text)
-    return None if program is None else Owner(PROGRAM, program.program)
+    found = control.parse_setting(text)
+    return None if found is None else Owner(found.kind, found.program)
 
 
 def state_of(owner: Owner, host: Host) -> str:

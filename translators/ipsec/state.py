@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 # Which plugins of charon install SAs; of several the one that was loaded first does.
 ESP_PLUGINS: Final = ("kernel-libipsec", "kernel-netlink", "kernel-pfkey")
 
+# What each of the list's keys is called in list-sas.
+_FILTERS: Final = {"connection": "ike", "child": "child", "id": "child_id"}
+# A listing of all costs less than more of them.
+_MOST_QUESTIONS: Final = 16
+
 # What asking who runs charon may raise.
 UNREADABLE: Final = (SourceError, OwnerError, SystemdError, ProgramTimeoutError, OSError)
 
@@ -76,23 +81,21 @@ def associations(
 ) -> Reading:
     """Return the list ``security-association``, whose path is ``path``: as far as ``wanted``, of its parent.
 
-    ``verdict`` makes an SA's container ``offload``. Where all that is wanted is of named connections, only those are
-    listed.
+    ``verdict`` makes an SA's container ``offload``. Where all that is wanted has some keys, charon lists only that.
     """
     if not wanted.wants("security-association"):
         return Reading({})
-    entries: list[Tree] = []
-    complaints: list[str] = []
+    entries: dict[tuple[str, ...], Tree] = {}
+    complaints: dict[str, None] = {}
     try:
-        for connection in _connections(wanted):
-            named = {} if connection is None else {"ike": connection}
-            children, broken = readable_child_sas(charon, **named)
-            complaints += broken
+        for asked in _questions(wanted):
+            children, broken = readable_child_sas(charon, **asked)
+            complaints |= dict.fromkeys(broken)
             for child in children:
                 keys = {"connection": child.ike.connection, "child": child.name, "id": str(child.identity)}
                 selected = wanted.entry("security-association", keys)
                 if selected is not None:
-                    entries.append(_entry(child, selected, verdict))
+                    entries[tuple(keys.values())] = _entry(child, selected, verdict)
     except ViciAbsentError:
         return Reading({})
     except ViciStaleError as error:
@@ -101,7 +104,7 @@ def associations(
     except ViciError as error:
         return Reading({}, (Fault(path, str(error)),))
     faults = tuple(Fault(path, complaint) for complaint in complaints)
-    return Reading({"security-association": entries} if entries else {}, faults)
+    return Reading({"security-association": list(entries.values())} if entries else {}, faults)
 
 
 def plugins(charon: Charon) -> list[str]:
@@ -139,30 +142,37 @@ def _entry(child: ChildSa, wanted: Selection, verdict: Callable[[ChildSa], Tree]
     return tree
 
 
-def _connections(wanted: Selection) -> list[str | None]:
-    """Return the connections that are asked for, or None for all."""
+def _questions(wanted: Selection) -> list[dict[str, str]]:
+    """Return what charon is to be asked for: for each entry or group of entries that is wanted, its keys for VICI."""
     if wanted.everything:
-        return [None]
-    branches = [branch for branch in wanted.branches if branch.name == "security-association"]
-    names = [dict(branch.matches).get("connection") for branch in branches]
-    return [None] if None in names else list(dict.fromkeys(names))
+        return [{}]
+    found: list[dict[str, str]] = []
+    for branch in wanted.branches:
+        if branch.name != "security-association":
+            continue
+        asked = {_FILTERS[leaf]: value for leaf, value in branch.matches if leaf in _FILTERS}
+        if not asked:
+            return [{}]
+        if asked not in found:
+            found.append(asked)
+    return found if len(found) <= _MOST_QUESTIONS else [{}]
 
 
 def _name(host: Host, running: Daemons, configured: Owner | None) -> str | None:
-    if configured is not None:
+    if configured is not None and configured.kind != control.STARTER:
         return configured.label
-    owner = find_owner(host) if running.charons else installed_owner(host)
+    owner = find_owner(host) if running.charons else installed_owner(host, configured)
     return None if owner is None else owner.label
 
 
 def state(charon: Charon, running: Daemons, configured: Owner | None) -> str:
     """Return the service's state, in the model's words. Raises SourceError, SystemdError and others of UNREADABLE."""
-    if configured is not None:
+    if configured is not None and configured.kind != control.STARTER:
         return state_of(configured, charon.host)
     if not running.charons:
         if running.starters:
             return control.PARTLY
-        return control.STOPPED if installed_owner(charon.host) is not None else "not-installed"
+        return control.STOPPED if installed_owner(charon.host, configured) is not None else "not-installed"
     try:
         charon.version()
     # Without the plugin vici it runs as well.

@@ -9,17 +9,19 @@ from translators.base import Touched
 from translators.ipsec.attending import AttendTunnels
 from translators.ipsec.keeping import KeepRunning
 from translators.ipsec.returning import ExpectTunnels
-from translators.ipsec.tunnels import child_sas, up
+from translators.ipsec.tunnels import RESPONDER, child_sas, up
 from translators.ipsec.vici import Charon
 from translators.vici import ViciError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from translators.base import Step
     from translators.host import Host
     from translators.ipsec.tunnels import ChildSa
+    from translators.ipsec.vici import Patience
 
+_NAMED: Final = 10
 _TCP: Final = frozenset({"tcp", "6", ""})
 _RETURN: Final = (
     "Commit with <confirmed/> and a <persist> token, which any later session can confirm: where the tunnel does not "
@@ -27,24 +29,45 @@ _RETURN: Final = (
 )
 
 
-def touched(steps: Sequence[Step], host: Host, ends: tuple[str, str] | None) -> Touched:
-    """Return the tunnels that steps touch; ``ends`` are a session's local and remote address. Raises nothing."""
+def touched(
+    steps: Sequence[Step], host: Host, ends: tuple[str, str] | None, patience: Patience, *, named: bool
+) -> Touched:
+    """Return the tunnels that steps touch; ``ends`` are a session's local and remote address. Raises nothing.
+
+    Names of tunnels are told only where it is asked for tunnels that are ``named``.
+    """
     expected = next((step for step in steps if isinstance(step, ExpectTunnels | AttendTunnels)), None)
     if expected is None:
         return Touched()
-    tunnels = tuple(f"{connection}/{child}" for connection, child, *_role in expected.tunnels)
-    if ends is None:
-        return Touched(tunnels)
+    tunnels = tuple(f"{connection}/{child}" for connection, child, *_role in expected.tunnels) if named else ()
+    rekeyed = any(isinstance(step, KeepRunning) for step in steps)
+    notes = [] if rekeyed or not named else [*_begun_by_peers(expected)]
+    if ends is not None:
+        notes += _through(Charon(host, expected.vici, patience), ends, "rekeyed" if rekeyed else "interrupted", named)
+    return Touched(tunnels, tuple(notes))
+
+
+def _begun_by_peers(expected: ExpectTunnels | AttendTunnels) -> Iterator[str]:
+    names = [f"{connection}/{child}" for connection, child, role in expected.tunnels if role == RESPONDER]
+    if names:
+        yield f"tunnels that their peer had begun: {', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''}"
+
+
+def _through(charon: Charon, ends: tuple[str, str], how: str, named: bool) -> Iterator[str]:  # noqa: FBT001
+    """Yield what who is connected through a tunnel is to know."""
+    unknown = "whether this session comes through one of the tunnels can't be told"
     try:
-        present = up(child_sas(Charon(host, expected.vici)))
-    except (ViciError, ValueError) as error:
-        return Touched(tunnels, (f"whether this session comes through one of the tunnels can't be told: {error}",))
+        present = up(child_sas(charon))
+    except ViciError as error:
+        yield f"{unknown}: {error}"
+        return
+    except ValueError as error:
+        yield f"{unknown}: {error}" if named else unknown
+        return
     carrying = [f"{connection}/{child}" for (connection, child), sa in present.items() if _carries(sa, *ends)]
-    if not carrying:
-        return Touched(tunnels)
-    how = "rekeyed" if any(isinstance(step, KeepRunning) for step in steps) else "interrupted"
-    through = f"by its addresses this session (from {ends[1]}) comes through {', '.join(carrying)}, which is {how}"
-    return Touched(tunnels, (f"{through}. {_RETURN}",))
+    if carrying:
+        names = ", ".join(carrying) if named else "a tunnel"
+        yield f"by its addresses this session (from {ends[1]}) comes through {names}, which is {how}. {_RETURN}"
 
 
 def _carries(child: ChildSa, local: str, remote: str) -> bool:

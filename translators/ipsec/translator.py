@@ -10,7 +10,7 @@ from translators.ipsec.control import RUNNING
 from translators.ipsec.offload import Offload
 from translators.ipsec.owner import daemons, parse_setting
 from translators.ipsec.touching import touched
-from translators.ipsec.vici import SOCKET, Charon
+from translators.ipsec.vici import SOCKET, Charon, Patience
 from translators.vici import ViciError
 
 if TYPE_CHECKING:
@@ -30,16 +30,19 @@ class IpsecTranslator:
 
     path: ClassVar[str] = PATH
     service: ClassVar[str] = "ipsec"
+    tunnels: ClassVar[str] = f"{PATH}/security-association"
 
     def __init__(self, control: str = "auto", vici: str = SOCKET) -> None:
         self._configured = parse_setting(control)
         self._vici = vici
+        self._patience = Patience()
+        self._outages = events.Outages()
 
     def prepare(self, change: Change, host: Host) -> Plan:  # noqa: ARG002 - nothing of it can be configured
         return Plan()
 
     def around(self, disturbances: tuple[Disturbance, ...], host: Host) -> tuple[Plan, Plan]:
-        return refresh.around(disturbances, host, self._configured, self._vici)
+        return refresh.around(disturbances, self._charon(host), self._configured)
 
     def events(self, host: Host) -> Iterator[Event | None]:
         try:
@@ -47,26 +50,31 @@ class IpsecTranslator:
                 if heard is None:
                     yield None
                 else:
+                    self._outages.note(*heard, host.monotonic())
                     yield from events.changes(*heard)
         except (ViciError, ValueError) as error:
             raise ListeningError(f"charon tells nothing of its tunnels: {error}") from error
 
-    def touched(self, steps: Sequence[Step], host: Host, ends: tuple[str, str] | None) -> Touched:
-        return touched(steps, host, ends)
+    def touched(self, steps: Sequence[Step], host: Host, ends: tuple[str, str] | None, *, named: bool) -> Touched:
+        return touched(steps, host, ends, self._patience, named=named)
 
     def refreshed(self, refresh: Refresh, host: Host) -> Event | None:
         try:
-            runs = state.state(Charon(host, self._vici), daemons(host), self._configured) == RUNNING
+            runs = state.state(self._charon(host), daemons(host), self._configured) == RUNNING
         except state.UNREADABLE:
             runs = False
-        return report.event(refresh, host, runs=runs)
+        return report.event(refresh, host, self._outages, runs=runs)
 
     def operational(self, host: Host, wanted: Selection, running: Tree) -> Reading:  # noqa: ARG002 - as in prepare
-        charon = Charon(host, self._vici)
+        charon = self._charon(host)
         service = wanted.into("service")
         found = Reading({})
         if service is not None:
             found = state.service(charon, f"{PATH}/service", service, self._configured)
-        listed = state.associations(charon, f"{PATH}/security-association", wanted, Offload(charon))
+        listed = state.associations(charon, self.tunnels, wanted, Offload(charon))
         tree = {"service": found.tree} if found.tree else {}
         return Reading(tree | listed.tree, found.faults + listed.faults)
+
+    def _charon(self, host: Host) -> Charon:
+        """Return who is asked without a step of a plan that waits for the answer."""
+        return Charon(host, self._vici, self._patience)

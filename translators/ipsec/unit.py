@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from translators.base import StepError
 from translators.host import ProgramTimeoutError, wait_until
 from translators.ipsec.owner import daemons
-from translators.ipsec.service import STAYING_SECONDS
+from translators.ipsec.service import ANSWER_SECONDS, STAYING_SECONDS
 from translators.ipsec.vici import Charon
 from translators.sources import SourceError
 from translators.systemd import SystemdError
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 # systemd's own default for a job, TimeoutStopSec and TimeoutStartSec, is 90 s: its word is waited for.
 JOB_SECONDS: Final = 100.0
-# A unit of a simple type is active before charon has loaded its plugins.
-ANSWER_SECONDS: Final = 15.0
 
 _JOURNALCTL: Final = "/usr/bin/journalctl"
 _LINES: Final = 10
@@ -81,8 +79,8 @@ class StartUnit:
         if not wait_until(host, lambda: self._runs(host), seconds=ANSWER_SECONDS):
             state = _unit(host, self.unit).active_state
             raise _failure(host, self.unit, "start", f"the unit is {state}, and charon does not answer at {self.vici}")
-        # A charon that dies at once, over its configuration, is there for a moment.
-        host.sleep(STAYING_SECONDS)
+        if not self.vici:
+            host.sleep(STAYING_SECONDS)
         if not self._runs(host):
             raise _failure(host, self.unit, "start", "charon started and died at once")
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from translators.vici import ViciBrokenError, ViciError
+from translators.vici import ViciBrokenError, ViciError, ViciTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from translators.host import Host
+    from translators.vici import Message
 
 SOCKET: Final = "/run/charon.vici"
 # A busy charon answers late; one that hangs never does.
 ANSWER_SECONDS: Final = 10.0
+# Who looks waits for less: a whole answer may take as long, but between its parts, and before the first, no more.
+LOOK_SECONDS: Final = 2.0
+# A charon that hung a moment ago mostly still does: each edit and each get would wait for it anew.
+AGAIN_SECONDS: Final = 0.2
+REMEMBERED_SECONDS: Final = 10.0
 # Asked again and again until it answers.
 PROBE_SECONDS: Final = 1.0
 # As long an agent that ends waits for the one who listens.
@@ -22,30 +28,60 @@ EVENT_SECONDS: Final = 0.25
 LISTING_LIMIT: Final = 20_000
 
 
+class Patience:
+    """How long a charon that is looked at may say nothing; remembers for a while that it did. Threads share it."""
+
+    def __init__(self) -> None:
+        self._gave_up: float | None = None
+
+    def ask(self, host: Host, socket: str, command: str, message: dict[str, str], stream: str | None) -> list[Message]:
+        """Return charon's answer. Raises ViciError."""
+        gave_up = self._gave_up
+        again = gave_up is not None and host.monotonic() - gave_up < REMEMBERED_SECONDS
+        silence = AGAIN_SECONDS if again else LOOK_SECONDS
+        try:
+            answer = host.vici(socket, command, message, stream=stream, timeout=ANSWER_SECONDS, silence=silence)
+        except ViciTimeoutError as error:
+            if again:
+                said = f"charon did not answer within {LOOK_SECONDS:g} s a moment ago, and still does not ({command})"
+                raise ViciTimeoutError(socket, said) from error
+            self._gave_up = host.monotonic()
+            raise
+        self._gave_up = None
+        return answer
+
+
 @dataclass(frozen=True, slots=True)
 class Charon:
-    """The daemon at a socket. Every method raises ViciError."""
+    """The daemon at a socket. Every method raises ViciError.
+
+    Without ``patience`` it is waited for as long as a step of a plan does.
+    """
 
     host: Host
     socket: str = SOCKET
+    patience: Patience | None = None
 
-    def version(self, *, timeout: float = ANSWER_SECONDS) -> dict[str, str]:
+    def version(self) -> dict[str, str]:
         """Return what it is: daemon, version, sysname, release, machine."""
-        return texts(self.host.vici(self.socket, "version", {}, timeout=timeout)[-1])
+        return texts(self._asked("version", {})[-1])
 
     def answers(self) -> bool:
         """Return whether it answers now. Raises nothing."""
         try:
-            return bool(self.version(timeout=PROBE_SECONDS))
+            return bool(self.host.vici(self.socket, "version", {}, timeout=PROBE_SECONDS))
         except ViciError:
             return False
 
     def stats(self) -> dict[str, Any]:
         """Return its statistics: uptime, workers, plugins and so on."""
-        return self.host.vici(self.socket, "stats", {}, timeout=ANSWER_SECONDS)[-1]
+        return self._asked("stats", {})[-1]
 
     def sas(self, **wanted: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the IKE SAs with their child SAs, by the connection's name; ``wanted`` is ike, child or child-id."""
+        """Yield the IKE SAs with their child SAs, by the connection's name.
+
+        ``wanted`` is what all of them have: ``ike`` and ``child`` are names, ``child_id`` is a child SA's number.
+        """
         return self._listed("list-sas", "list-sa", wanted)
 
     def connections(self) -> dict[str, dict[str, Any]]:
@@ -59,7 +95,7 @@ class Charon:
 
     def rekey(self, identity: int) -> None:
         """Ask for a child SA's successor; that charon begins to make it is all that the answer says."""
-        self.host.vici(self.socket, "rekey", {"child-id": str(identity)}, timeout=ANSWER_SECONDS)
+        self._asked("rekey", {"child-id": str(identity)})
 
     def events(self, names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]] | None]:
         """Yield events of these names as they come, and None where none came for a moment."""
@@ -67,13 +103,18 @@ class Charon:
 
     def _listed(self, command: str, stream: str, wanted: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
         message = {name.replace("_", "-"): value for name, value in wanted.items()}
-        found = self.host.vici(self.socket, command, message, stream=stream, timeout=ANSWER_SECONDS)
+        found = self._asked(command, message, stream)
         if len(found) > LISTING_LIMIT:
             raise ViciBrokenError(self.socket, f"{command} lists more than {LISTING_LIMIT}")
         for event in found:
             for name, entry in event.items():
                 if isinstance(entry, dict):
                     yield name, entry
+
+    def _asked(self, command: str, message: dict[str, str], stream: str | None = None) -> list[Message]:
+        if self.patience is not None:
+            return self.patience.ask(self.host, self.socket, command, message, stream)
+        return self.host.vici(self.socket, command, message, stream=stream, timeout=ANSWER_SECONDS)
 
 
 def texts(message: dict[str, Any]) -> dict[str, str]:
