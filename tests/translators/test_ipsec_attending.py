@@ -44,7 +44,7 @@ def test_nothing_is_done_to_ipsec_whatever_was_asked_for(method: str) -> None:
     assert before.steps == (FIRST,)
     assert after.steps == (LAST,)
     assert before.notes[0] == "the restart interrupts 2 tunnels"
-    assert before.notes[1].startswith("the peer had begun 1 of them (b/net)")
+    assert before.notes[1].startswith("the peer had begun 1 of them: ")
     apply(Plan((*before.steps, *after.steps)), host)
     assert systemd.jobs == []
     assert (FIRST.disturbs, FIRST.describe()) == (None, "keep in mind which 2 IPsec tunnels are up")
