@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from lxml.etree import _Element as Element
 
+    from agent.cli.client import Client
+
 
 def query(*wanted: tuple[str, Iterable[str]], device: str | None = None) -> Element:
     """Return a filter for nodes below a path, for each path: ``("qat/device", ("name", "flows"))``.
@@ -30,6 +32,17 @@ def query(*wanted: tuple[str, Iterable[str]], device: str | None = None) -> Elem
         for leaf in leafs:
             _element(leaf, parent)
     return top
+
+
+def ask(client: Client, wanted: tuple[str, Iterable[str]], needed: str, *, device: str | None = None) -> Element:
+    """Return the answer to a query. Raises CommandError also where the ``needed`` node can't be read anywhere.
+
+    An agent serves what it can, and does not say then that something is broken. It does where nothing else was asked.
+    """
+    found = client.get(query(wanted, device=device))
+    if found.find(f".//{{{NAMESPACE}}}{needed}") is None:
+        client.get(query((wanted[0], (needed,)), device=device))
+    return found
 
 
 def _element(name: str, parent: Element | None = None) -> Element:

@@ -46,14 +46,17 @@ _SECTION: Final = {
 
 def read(client: Client, options: argparse.Namespace) -> Element:
     """Ask for the one device. Raises CommandError where there is no such device."""
-    from agent.cli.query import query
+    from agent.cli.query import ask
 
-    found = address(client, options.device)
-    return client.get(query(("qat/device", (*_STATE, *_WANTED[options.view])), device=found))
+    wanted = _WANTED[options.view]
+    return ask(client, ("qat/device", (*_STATE, *wanted)), wanted[-1], device=address(client, options.device))
 
 
 def address(client: Client, name: str) -> str:
     """Return the PCI address of the agent's device that has a name or address. Raises CommandError for none."""
+    wanted = canonical(name)
+    if wanted is not None and any(device["address"] == wanted for device in _devices(client, "address")):
+        return wanted
     return _address(_devices(client), name)
 
 
@@ -89,11 +92,12 @@ def names(prefix: str, parsed_args: argparse.Namespace, **_: object) -> Sequence
     return [device[leaf] for device in found for leaf in ("name", "address") if leaf in device]
 
 
-def _devices(client: Client) -> list[Tree]:
+def _devices(client: Client, *leafs: str) -> list[Tree]:
+    """Return the devices with some nodes, by default their addresses and names."""
     from agent.cli.query import query
     from agent.cli.reply import acceleration, data
 
-    found = acceleration(data(client.get(query(("qat/device", ("address", "name"))))))
+    found = acceleration(data(client.get(query(("qat/device", leafs or ("address", "name"))))))
     devices: list[Tree] = found.get("qat", {}).get("device", [])
     return devices
 

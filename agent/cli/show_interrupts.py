@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent.cli.output import line, plain, table, width
-from agent.cli.query import query
+from agent.cli.query import ask
 from agent.cli.show_device import state
 from agent.cli.show_qat import NOTHING
 
@@ -26,7 +26,7 @@ _GAP: Final = 1
 
 def read(client: Client, _options: argparse.Namespace) -> Element:
     """Ask for the devices' interrupts."""
-    return client.get(query(_WANTED))
+    return ask(client, _WANTED, "interrupt")
 
 
 def render(tree: Tree, _options: argparse.Namespace) -> Iterator[RenderableType]:

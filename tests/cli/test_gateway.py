@@ -130,6 +130,14 @@ def test_a_device_that_is_not_there(up: Gateway, name: str) -> None:
     )
 
 
+def test_interrupts_that_can_not_be_read_are_not_said_to_be_none(fresh: Gateway) -> None:
+    (Path(fresh.ready["sysroot"]) / "proc/interrupts").write_text("           CPU0\n  24:       5")
+
+    assert failed(fresh("show", "qat", "interrupts")).startswith("/proc/interrupts: does not end with a line's end")
+    # The address is enough to find a device: its name, which the interrupts tell, is not asked for.
+    assert done(fresh("show", "qat", "device", ADDRESS, "flows")).startswith(f"{ADDRESS} is unknown: ")
+
+
 def test_a_device_that_is_down_has_no_name(gateway: Gateway) -> None:
     assert failed(gateway("show", "qat", "device", "qat_dev0", "config")) == (
         f"there is no device qat_dev0: the devices are {ADDRESS}; one that is not up goes by its address only"

@@ -12,6 +12,7 @@ from translators.record import RecordedHost
 
 PF = "c3xxx@0000:01:00.0"
 VF = "c6xxvf@0000:3d:01.0"
+HANDED_OVER = "it needs vfio-pci, which hands it over (Linux itself has no driver for it)"
 FOLDER = f"{DEBUGFS}/qat_c3xxx_0000:01:00.0"
 PATH = "/hardware-acceleration:acceleration/qat"
 TYPES = "hardware-acceleration-types"
@@ -216,6 +217,21 @@ def test_a_stopped_device_has_no_counters(gateway: MakeGateway, file_stays: bool
 def test_why_a_device_is_down(gateway: MakeGateway, config: dict[str, object], reason: str) -> None:
     reading = QatTranslator().operational(gateway(PF), selection("device", "status-reason"), config)
     assert reason in reading.tree["device"][0]["status-reason"]
+
+
+@pytest.mark.parametrize(
+    ("target", "driver"),
+    [
+        (VF, "it needs qat_c62xvf"),
+        ("4xxxvf@0000:6b:00.1", f"{HANDED_OVER}, or qat_4xxxvf of the out-of-tree QAT driver 2.0"),
+        ("420xxvf@0000:7a:00.1", HANDED_OVER),
+    ],
+)
+def test_no_driver_is_named_that_does_not_exist(gateway: MakeGateway, target: str, driver: str) -> None:
+    host = gateway(target)
+    del host.links[f"/sys/bus/pci/devices/{target.partition('@')[2]}/driver"]
+    tree = QatTranslator().operational(host, selection("device", "status-reason"), OFF).tree
+    assert [device["status-reason"] for device in tree["device"]] == [f"the device has no driver: {driver}"]
 
 
 def test_assigned_unbound_and_absent_devices(gateway: MakeGateway) -> None:

@@ -165,6 +165,19 @@ def test_the_next_agent_undoes_a_fall_back() -> None:
     assert memory.recall("fall-back") == {"active": False}
 
 
+@pytest.mark.parametrize(("found", "refreshed"), [(b"up\n", [(0, True)]), (b"down\n", [])])
+def test_ipsec_is_not_refreshed_after_a_start_up_that_did_it(found: bytes, refreshed: list[tuple[int, bool]]) -> None:
+    """A device that start-up brings up had IPsec started after it; one that was up then had not."""
+    memory = ShortMemory()
+    Watched(memory=memory).looks("ud")
+    successor = Watched(memory=memory)
+    for state in (found, b"up\n"):
+        successor.host.files[STATE] = state
+        successor.translator.changed(successor.host, FALL_BACK, "start-up")
+    assert refreshes(successor.looks("uuuu")) == refreshed
+    assert memory.recall("fall-back") == {"active": False}
+
+
 def test_a_state_that_can_not_be_told_is_no_reason_to_fall_back() -> None:
     watched = Watched()
     watched.looks("uu")

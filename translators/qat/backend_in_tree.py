@@ -189,7 +189,7 @@ def _left_alone(device: Device) -> str | None:
         return None
     if device.id.virtual and device.physical is not None:
         return f"has no driver and waits to be handed over by {device.physical}"
-    return f"has no driver: it needs {device.id.module}"
+    return f"has no driver: it needs {device.id.wanted_driver}"
 
 
 def _is_unbound(device: Device) -> bool:

@@ -40,7 +40,7 @@ def machine_state(observer: Observer, device: Device) -> State:
     if device.assigned:
         return State("assigned", f"the device is handed over to {device.driver}")
     if device.driver is None and observer.state(device.target).status != "up":
-        return State("unbound", f"the device has no driver: it needs {device.id.module}")
+        return State("unbound", f"the device has no driver: it needs {device.id.wanted_driver}")
     return observer.state(device.target)
 
 

@@ -89,11 +89,13 @@ class Supervision:
         self.measures.take(host, observer, devices)
         self.pulse.forget()
         states = self._states(observer, devices)
+        was_down = bool(self._told_states) and _is_active(self._told_states) is False
         up = {address: state.status == "up" for address, state in states.items()}
         self._trust = {address: self._trust.get(address, Trust(up=now)).told(up=now) for address, now in up.items()}
         self._any = (self._any or Trust(up=False)).told(up=any(up.values()))
-        if any(up.values()) and cause != "start-up":
-            self._set_fallback(active=False)  # IPsec was refreshed by the change itself
+        if any(up.values()) and (was_down or cause != "start-up"):
+            # The change itself has refreshed IPsec. What start-up finds up came back while no agent was there.
+            self._set_fallback(active=False)
         return (*self._changes(observer, states, config), *self._acceleration(cause))
 
     def refreshed(self, *, done: bool) -> None:

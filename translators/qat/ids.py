@@ -43,6 +43,14 @@ class DeviceId:
         """Whether it is a physical function of generation 4 or later."""
         return self.type in LATER_TYPES
 
+    @property
+    def wanted_driver(self) -> str:
+        """What has to drive it, in words. Linux has no driver of its own for virtual functions of generation 4 on."""
+        if not self.virtual or self.type.removesuffix("vf") not in LATER_TYPES:
+            return self.module
+        text = "vfio-pci, which hands it over (Linux itself has no driver for it)"
+        return text if self.stack is None else f"{text}, or {self.module} of the out-of-tree QAT driver {self.stack}"
+
 
 class _Pair(NamedTuple):
     """A device: the ids of its physical and its virtual function, and how many of the latter it can have."""
