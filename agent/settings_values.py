@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,6 +140,10 @@ def parse_api(value: object) -> str | None:
         raise ValueError(f"must be https://HOST or https://HOST:PORT, not {value!r}")
     if not 0 < int(match[1] or 1) <= LARGEST_PORT:
         raise ValueError(f"has no port {match[1]}: ports go from 1 to {LARGEST_PORT}")
+    try:
+        (urlsplit(value).hostname or "").encode("idna")
+    except ValueError:
+        raise ValueError(f"has no host's name or address: {value!r}") from None
     return value.rstrip("/")
 
 

@@ -21,15 +21,26 @@ from typing import TYPE_CHECKING, Any, Final
 from translators import https
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 ANSWER_LIMIT: Final = 1024 * 1024
 TEXT_LIMIT: Final = 2000
 _KEY_LIMIT: Final = 4096
 _SHOWN: Final = 120
 _HEADERS: Final = {"Content-Type": "application/json", "Accept": "*/*", "Connection": "close"}
-# Control characters, and what XML 1.0 section 2.2 leaves out.
-_NO_TEXT: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
+# Control characters, those that turn the direction of writing, and what XML 1.0 section 2.2 leaves out.
+_NO_TEXT: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]+"
+)
+# How a text is in an answer that repeats it; http.client takes the bytes of status and headers for Latin-1.
+_QUOTES: Final[tuple[Callable[[str], str], ...]] = (
+    str,
+    html.escape,
+    lambda text: repr(text)[1:-1],
+    lambda text: json.dumps(text)[1:-1],
+    lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
+    lambda text: text.encode().decode("latin-1"),
+)
 # What answers in front of the API, or in place of it: nothing of the question has reached VyOS.
 _NOT_ASKED: Final = {
     HTTPStatus.UNAUTHORIZED: "the key in {key_file} is refused: it has to be one of `service https api keys`",
@@ -93,8 +104,9 @@ def ask(api: Api, endpoint: str, message: Mapping[str, Any], *, timeout: float) 
     except TimeoutError as error:
         reason = f"no answer to {endpoint} within {timeout:g} s" if sent else f"no connection within {timeout:g} s"
         raise (VyosUnansweredError if sent else VyosUnreachableError)(api.url, reason) from error
-    except (OSError, http.client.HTTPException) as error:
-        reason = f"the connection broke during {endpoint} ({_shown(error)})"
+    # http.client takes some of what it reads as it comes: the size of a chunk may be -5.
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        reason = f"the connection broke during {endpoint} ({_shown(error, key)})"
         raise (VyosUnansweredError if sent else VyosUnreachableError)(api.url, reason) from error
     return _data(api, key, response, data)
 
@@ -158,14 +170,22 @@ def _key(api: Api) -> str:
 def _text(value: object, key: str) -> str:
     """Return VyOS's words in one line, bounded, without control characters, and without the key."""
     text = value if isinstance(value, str) else "" if value is None else json.dumps(value)
-    words = " ".join(_NO_TEXT.sub(" ", html.unescape(text).replace(key, "[the key]")).split())
+    words = " ".join(_NO_TEXT.sub(" ", _without(key, html.unescape(_without(key, text)))).split())
     return words if len(words) <= TEXT_LIMIT else f"{words[:TEXT_LIMIT]}…"
+
+
+def _without(key: str, text: str) -> str:
+    """Return a text without the key, also where it is in quotes of JSON or Python, as a text or within one."""
+    once = [quote(key) for quote in _QUOTES]
+    for form in sorted({quote(text) for text in once for quote in _QUOTES}, key=len, reverse=True):
+        text = text.replace(form, "[the key]")
+    return text
 
 
 def _begin(data: bytes, key: str) -> str:
     return _text(data[:ANSWER_LIMIT].decode("utf-8", "replace"), key)[:_SHOWN]
 
 
-def _shown(error: Exception) -> str:
-    text = _NO_TEXT.sub(" ", str(error))[:_SHOWN]
+def _shown(error: Exception, key: str) -> str:
+    text = _text(str(error), key)[:_SHOWN]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

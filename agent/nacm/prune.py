@@ -16,7 +16,10 @@ _MOST_REMEMBERED: Final = 16
 
 
 class Pruner:
-    """Prunes trees, and remembers what it made of the last few: configuration is read far more often than changed."""
+    """Prunes trees, and remembers what it made of the last few: configuration is read far more often than changed.
+
+    State is another each time it is read, and can be big: it is not remembered, nor what has any in it.
+    """
 
     def __init__(self) -> None:
         # The node is kept beside the result so that its id stays its own.
@@ -42,13 +45,22 @@ class Pruner:
         if right.whole or not node.schema.config:
             return pruned(node, right)
         found = self._known.get((id(node), right))
-        if found is None:
-            found = self._known[id(node), right] = (node, pruned(node, right))
+        if found is not None:
+            self._known.move_to_end((id(node), right))
+            return found[1]
+        kept = pruned(node, right)
+        if not _has_state(node):
+            self._known[id(node), right] = (node, kept)
             if len(self._known) > _MOST_REMEMBERED:
                 self._known.popitem(last=False)
-        else:
-            self._known.move_to_end((id(node), right))
-        return found[1]
+        return kept
+
+
+def _has_state(node: Node) -> bool:
+    """Return whether there is state below a configuration node."""
+    if not all(schema.config for schema in node.children):
+        return True
+    return any(_has_state(child) for child in node.all() if not child.schema.is_leaf)
 
 
 def pruned(node: Node, right: Right) -> Node | None:

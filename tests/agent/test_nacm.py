@@ -16,6 +16,7 @@ from agent.link import Peer
 from agent.nacm import Nacm, initial
 from agent.streams.event import Event, visible
 from agent.tree import Node, from_json
+from translators.counts import Counts
 
 if TYPE_CHECKING:
     from agent.model.load import Model
@@ -64,6 +65,24 @@ def test_users_of_the_same_rules_share_what_is_compiled_unless_their_names_count
     assert nacm.access(peer("ada")).key != nacm.access(peer("eve")).key
     nacm = control(model, rule("/t:top/item[id=$USER]"))
     assert nacm.access(peer("ada")).key != nacm.access(peer("bob")).key
+
+
+def test_what_is_left_of_a_configuration_is_remembered_and_what_has_state_in_it_is_not(model: Model) -> None:
+    """Each reading of state is a tree of its own: a few of them would fill the memory."""
+    path = "/hardware-acceleration:acceleration/qat/device"
+    found = access(model, rule(f"{path}/interrupt", "permit", "read"), rule(f"{path}/enabled"))
+    device = {"address": "0000:01:00.0", "enabled": True, "services": "sym"}
+    counts = Counts("id", (0, 1), "count", (b"7", b"0"))
+    for more, remembered in (({}, True), ({"interrupt": [{"irq": 131, "cpu": counts}]}, False)):
+        data = {"hardware-acceleration:acceleration": {"qat": {"device": [device | more]}}}
+        tree = from_json(model.root, data)
+        first, second = (found.readable(tree).find("hardware-acceleration:acceleration") for _ in range(2))
+        assert first is not None
+        assert second is not None
+        assert first.xml() == second.xml()
+        assert b"<enabled>" not in first.xml()
+        assert (b"<count>7</count>" in first.xml()) is not remembered
+        assert (first is second) is remembered
 
 
 def test_the_number_of_users_that_are_remembered_is_bounded(model: Model) -> None:

@@ -217,6 +217,13 @@ def test_the_examples_comments_state_the_defaults(tmp_path: Path) -> None:
             '[vyos]\nurl = "https://127.0.0.1:70000"\n',
             "FILE:2: vyos.url: has no port 70000: ports go from 1 to 65535",
         ),
+        *(
+            (
+                f'[vyos]\nurl = "https://{host}:8443"\n',
+                f"FILE:2: vyos.url: has no host's name or address: 'https://{host}:8443'",
+            )
+            for host in ("a..b", "x" * 64, "[:::]")
+        ),
         ('[vyos]\nurl = "https://127.0.0.1:0"\n', "FILE:2: vyos.url: has no port 0: ports go from 1 to 65535"),
         (
             '[vyos]\nfingerprint = "abcd"\n',

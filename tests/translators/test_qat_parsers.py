@@ -375,6 +375,9 @@ def test_sixteen_devices_on_256_cpus() -> None:
         (b"   CPU0\n 1: 1  chip 0-edge qat0-\0\n", "has the character"),
         (b"   CPU0\n 1: 1  chip 0-edge qat0-bundle1", "cut off"),
         (b"   CPU0\n 1: 1  chip 0-edge qat0\n 1: 2  chip 0-edge qat1\n", "an interrupt twice"),
+        (b"   CPU1 CPU0 CPU01\n", "has a CPU twice, or one above 65535, in its row of CPUs"),
+        (b"   CPU0 CPU65536\n", "has a CPU twice, or one above 65535, in its row of CPUs"),
+        (b" ".join(b"CPU%d" % (n % 65536) for n in range(200_000)) + b"\n", "does not begin with a row of CPUs"),
     ],
 )
 def test_other_tables_are_refused(data: bytes, reason: str) -> None:

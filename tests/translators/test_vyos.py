@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import os
 import socket
 import threading
@@ -75,7 +77,9 @@ def test_what_exists_and_one_commit(router: VyosRouter) -> None:
 
 
 def test_a_refusal_has_vyos_own_words_as_they_were_meant(router: VyosRouter) -> None:
-    said = "No QAT <acceleration> device & found\n\n[[system acceleration qat]] failed\r\nCommit failed\x1b[0m\x07"
+    said = (
+        "No QAT <acceleration> device & found\n\n[[system acceleration qat]] failed\r\nCommit failed\x1b[0m\x07\u202e"
+    )
     assert refusal(router, said) == (
         "No QAT <acceleration> device & found [[system acceleration qat]] failed Commit failed [0m"
     )
@@ -88,6 +92,32 @@ def test_a_long_refusal_is_cut_and_an_empty_one_says_so(router: VyosRouter) -> N
 
 def test_an_answer_that_repeats_the_question_does_not_give_the_key_away(router: VyosRouter) -> None:
     assert refusal(router, f"{{'input': {{'key': '{KEY}'}}}}") == "{'input': {'key': '[the key]'}}"
+
+
+@pytest.mark.parametrize("key", ['a "key" \\ & more', 'it\'s & "both"', "clé <7>", "a&amp;b"])
+def test_the_key_is_hidden_however_an_answer_quotes_it(router: VyosRouter, key: str) -> None:
+    router.key_file.write_text(key)
+    question = {"detail": [{"input": {"key": key}}]}
+    hidden = '{"detail": [{"input": {"key": "[the key]"}}]}'
+    said = {
+        json.dumps(question): f"HTTP 422 with {hidden!r}",
+        json.dumps(question, ensure_ascii=False): f"HTTP 422 with {hidden!r}",
+        json.dumps({"success": False, "error": question}): hidden,
+        json.dumps({"success": False, "error": html.escape(json.dumps(question), quote=False)}): hidden,
+        json.dumps({"success": False, "error": f"no {key}"}): "no [the key]",
+        json.dumps({"success": False, "error": f"no {[key]}"}): "no [",
+        json.dumps({"error": f"no {[key]}"}): "HTTP 422 with",
+    }
+    for body, begin in said.items():
+        router.raw = http("422 Unprocessable Entity", body.encode())
+        with pytest.raises(VyosError) as caught:
+            exists(router.api)
+        assert caught.value.reason.startswith(begin)
+        assert "[the key]" in caught.value.reason
+    for raw in (f"NONE {key}\r\n\r\n", f"HTTP/1.1 301 Moved\r\nLocation: /{key}\r\n\r\n"):
+        router.raw = raw.encode()
+        with pytest.raises(VyosError, match=r"\[the key\]"):
+            exists(router.api)
 
 
 def test_another_commit_that_is_under_way(router: VyosRouter) -> None:
@@ -225,6 +255,8 @@ def test_what_answers_in_front_of_vyos(router: VyosRouter, raw: bytes, said: str
         (b"", "the connection broke during /retrieve (RemoteDisconnected"),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "the connection broke during /retrieve (BadStatusLine: SSH-2.0"),
         (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n", "the connection broke during /retrieve (HTTPException"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nx\r\n0\r\n\r\n",
+         "the connection broke during /retrieve (ValueError"),
         (http("200 OK", b"<html>\x00"), "HTTP 200 with '<html>', which is no answer of VyOS's API"),
         (http("200 OK", b"[" * 100_000), "HTTP 200 with '[[[["),
         (http("200 OK", b'{"success": "yes"}'), "HTTP 200 with '{\"success\": \"yes\"}'"),

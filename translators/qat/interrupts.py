@@ -25,6 +25,9 @@ PROC_INTERRUPTS: Final = "/proc/interrupts"
 SIZE_LIMIT: Final = 64 * 1024 * 1024
 
 _HEADER: Final = re.compile(rb"(\s*CPU[0-9]{1,6})+\s*")
+# The model's numbers of CPUs, and more than the row of all of them takes.
+_MAX_CPU: Final = 2**16 - 1
+_HEADER_LIMIT: Final = 1024 * 1024
 _LETTER: Final = re.compile(rb"[A-Za-z]")
 # Chip, number and trigger in two words or one, and the names of those who share the interrupt.
 _WORDS_AFTER_COUNTS: Final = 12
@@ -84,11 +87,13 @@ def read_vectors(host: Host) -> tuple[Vector, ...] | None:
 def parse(data: bytes) -> tuple[Vector, ...]:
     """Return the QAT rows of the file, in its order. Counts are not looked at yet. Raises SourceError."""
     header, _, rest = data.partition(b"\n")
-    if _HEADER.fullmatch(header) is None:
+    if len(header) > _HEADER_LIMIT or _HEADER.fullmatch(header) is None:
         raise SourceError(PROC_INTERRUPTS, "does not begin with a row of CPUs")
     if not data.endswith(b"\n"):
         raise SourceError(PROC_INTERRUPTS, "does not end with a line's end: the table is cut off")
     cpus = tuple(int(column[3:]) for column in header.split())
+    if len(set(cpus)) < len(cpus) or max(cpus) > _MAX_CPU:
+        raise SourceError(PROC_INTERRUPTS, f"has a CPU twice, or one above {_MAX_CPU}, in its row of CPUs")
     vectors = tuple(_vector(line, cpus) for line in rest.split(b"\n") if b"qat" in line)
     if len({vector.irq for vector in vectors}) < len(vectors):
         raise SourceError(PROC_INTERRUPTS, "has an interrupt twice: whose counts these are can't be told")
