@@ -89,12 +89,14 @@ def ask(
         try:
             if stream is None:
                 return [_decoded(session.request(command, dict(message)))]
-            events = [_decoded(event) for event in session.streamed_request(command, stream, dict(message))]
-            return [*events, {}]
+            # All of it before any is looked at: the session unregisters its events when it has come to the end.
+            events = [*session.streamed_request(command, stream, dict(message))]
+            return [*map(_decoded, events), {}]
         except CommandException as error:
             raise ViciCommandError(path, f"{command}: {_text(str(error).encode())}") from error
         except TimeoutError as error:
-            raise ViciTimeoutError(path, f"charon did not answer {command} within {patience:g} s") from error
+            waited = patience if time.monotonic() < deadline else timeout
+            raise ViciTimeoutError(path, f"charon did not answer {command} within {waited:g} s") from error
         except ConnectionError as error:
             raise ViciBrokenError(path, f"charon ended the connection during {command}: did it die?") from error
         # The package takes what it reads as it comes: anything can go wrong in what is no VICI.

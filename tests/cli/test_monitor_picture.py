@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rich.text import Text
 
+from agent.cli.monitor.columns import Column, rows
 from agent.cli.monitor.draw import draw
 from agent.cli.monitor.events import Event
 from agent.cli.monitor.picture import Picture, Sample, advance
@@ -15,7 +17,7 @@ from agent.cli.monitor.rates import bits, rate, sparkline
 from agent.cli.monitor.tree import as_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 ADDRESS = "0000:b1:00.0"
 NOON = datetime(2031, 2, 3, 12, 0, tzinfo=UTC)
@@ -68,11 +70,10 @@ def shown(picture: Picture, width: int | None = None, height: int | None = None)
         (100, 90, None),
         (None, 90, None),
         (90, None, None),
+        ("9 or so", "10", None),
     ],
 )
-def test_a_rate_goes_on_over_a_wrap_and_not_over_a_reset(
-    before: int | None, after: int | None, expected: float | None
-) -> None:
+def test_a_rate_goes_on_over_a_wrap_and_not_over_a_reset(before: object, after: object, expected: float | None) -> None:
     assert rate(before, after, 2.0) == expected
 
 
@@ -262,6 +263,27 @@ def test_a_tunnel_shows_its_traffic_and_its_verdict_and_those_that_carry_none_co
     )
 
 
+class Cells(list[Text]):
+    """Cells that count how often all of them are looked at."""
+
+    looks = 0
+
+    def __iter__(self) -> Iterator[Text]:
+        type(self).looks += 1
+        return super().__iter__()
+
+
+def test_a_table_of_many_rows_is_not_measured_for_each_of_them() -> None:
+    assert len(rows([Column("n", Cells(Text(str(number)) for number in range(500)))])) == 501
+    assert Cells.looks == 2
+
+
+def test_a_tunnel_is_shown_without_a_name_that_the_user_may_not_read() -> None:
+    unnamed = {"state": "INSTALLED", "bytes-in": 840}
+    lines = shown(pictures(sample(1, tunnels=[unnamed, tunnel(9)])))
+    assert [line.split()[0] for line in lines if "INSTALLED" in line] == ["–/–", "site/lan"]
+
+
 def test_a_problem_is_told_above_what_was_known() -> None:
     lines = shown(pictures(sample(0, device(10)), lost(5)))
 
@@ -386,3 +408,10 @@ def test_an_event_of_another_day_has_its_day() -> None:
     told = Event("2030-12-24T12:00:00Z", "acceleration-change", {"active": True})
 
     assert shown(pictures(sample(0, events=(told,))))[-1].startswith("2030-12-24 ")
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+23:00", "yesterday"])
+def test_a_time_that_no_clock_shows_is_told_as_it_came(time: str) -> None:
+    told = Event(time, "acceleration-change", {"active": True})
+
+    assert shown(pictures(sample(0, events=(told,))))[-1] == f"{time}  acceleration is on"

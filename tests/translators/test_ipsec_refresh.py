@@ -211,6 +211,15 @@ def test_an_sa_that_can_t_be_read_is_not_named_in_the_plan() -> None:
     assert note.endswith("can't be told: charon lists an SA that can't be read (see swanctl --list-sas)")
 
 
+@pytest.mark.parametrize("step", [rekeying(TUNNELS), AwaitTunnels(SOCKET, TUNNELS)])
+def test_an_sa_that_can_t_be_read_is_not_named_in_an_error(step: Step) -> None:
+    host, _systemd = gateway(two_tunnels())
+    host.daemons[SOCKET] = lambda _host, _command, _message: [ike("secret", child(4, "name", uniqueid="x"))]
+    with pytest.raises(StepError, match=r"^charon lists an SA that can't be read") as raised:
+        step.perform(host)
+    assert "secret" not in f"{raised.value} {step.observe(host)}"
+
+
 def test_the_unit_of_the_settings_is_acted_on() -> None:
     host, systemd = gateway(two_tunnels())
     systemd.units = {"ike.service": replace(systemd.units[UNIT], name="ike.service", main_pid=1)}

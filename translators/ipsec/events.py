@@ -57,35 +57,60 @@ def succeeded(name: str, message: dict[str, Any]) -> set[int]:
 
 
 class Outages:
-    """When tunnels went and came, as charon told: noted by who listens, in another thread than who asks."""
+    """When tunnels went and came, as charon told: noted by who listens, in another thread than who asks.
+
+    A tunnel is there as long as one of its SAs is: where both sides begin it, it has two for a moment.
+    """
 
     def __init__(self) -> None:
+        self._alive: dict[tuple[str, str], set[str]] = {}
         self._down: dict[tuple[str, str], float] = {}
         self._up: dict[tuple[str, str], float] = {}
 
+    def begin(self) -> None:
+        """Forget which SAs there are: a charon that was not listened to may have been another one since."""
+        self._alive.clear()
+
     def note(self, name: str, message: dict[str, Any], moment: float) -> None:
         """Note what an event tells; ``moment`` is when it came (Host.monotonic)."""
-        if name == CHILD_UPDOWN:
-            moments = self._up if message.get("up") == "yes" else self._down
-            moments |= dict.fromkeys(_children(message), moment)
+        for tunnel, child in _children(message):
+            alive = self._alive.setdefault(tunnel, set())
+            if name == CHILD_REKEY:
+                alive.discard(_identity(child.get("old")))
+                alive.add(_identity(child.get("new")))
+            elif name == CHILD_UPDOWN and message.get("up") == "yes":
+                if not alive:
+                    self._up[tunnel] = moment
+                alive.add(_identity(child))
+            elif name == CHILD_UPDOWN:
+                alive.discard(_identity(child))
+                if not alive:
+                    self._down[tunnel] = moment
 
     def seconds(self, tunnels: Collection[tuple[str, str]], since: float) -> float | None:
         """Return the time from the first of some tunnels going down to the last one coming up again.
 
-        None where charon has not told of each that it has come up since a moment.
+        None where charon has not told of each that it has come up since a moment, and has not gone again.
         """
         ups = [self._up.get(tunnel, since) for tunnel in tunnels]
-        if not ups or min(ups) <= since:
+        downs = [max(self._down.get(tunnel, since), since) for tunnel in tunnels]
+        if not ups or any(up <= down for up, down in zip(ups, downs, strict=True)):
             return None
-        return max(ups) - min(max(self._down.get(tunnel, since), since) for tunnel in tunnels)
+        return max(ups) - min(downs)
 
 
-def _children(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the tunnels, by connection and child, that a child-updown tells of."""
+def _children(message: dict[str, Any]) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
+    """Yield the tunnels, by connection and child, that an event tells of, with what it says of each."""
     for connection, section in message.items():
         if isinstance(section, dict):
             for key, child in sections(section, "child-sas"):
-                yield connection, str(child.get("name", key))
+                # A rekeying has the names within.
+                named = child.get("new", child)
+                yield (connection, str(named.get("name", key) if isinstance(named, dict) else key)), child
+
+
+def _identity(child: object) -> str:
+    return str(child.get("uniqueid")) if isinstance(child, dict) else ""
 
 
 def _ages(section: dict[str, Any]) -> tuple[str, str]:

@@ -66,11 +66,8 @@ def _listed(charon: Charon) -> tuple[_Tunnels | None, Exception | None]:
     try:
         tunnels = tunnels_up(charon)
         idle = not tunnels and not charon.connections() and not ike_sas(charon)
-    except ViciError as error:
+    except (ViciError, ValueError) as error:
         return (), error
-    except ValueError:
-        # Its text names the SA, which not everybody may know.
-        return (), ValueError("charon lists an SA that can't be read (see swanctl --list-sas)")
     return None if idle else tunnels, None
 
 

@@ -55,14 +55,10 @@ def _begun_by_peers(expected: ExpectTunnels | AttendTunnels) -> Iterator[str]:
 
 def _through(charon: Charon, ends: tuple[str, str], how: str, named: bool) -> Iterator[str]:  # noqa: FBT001
     """Yield what who is connected through a tunnel is to know."""
-    unknown = "whether this session comes through one of the tunnels can't be told"
     try:
         present = up(child_sas(charon))
-    except ViciError as error:
-        yield f"{unknown}: {error}"
-        return
-    except ValueError as error:
-        yield f"{unknown}: {error}" if named else unknown
+    except (ViciError, ValueError) as error:
+        yield f"whether this session comes through one of the tunnels can't be told: {error}"
         return
     carrying = [f"{connection}/{child}" for (connection, child), sa in present.items() if _carries(sa, *ends)]
     if carrying:

@@ -45,6 +45,7 @@ class IpsecTranslator:
         return refresh.around(disturbances, self._charon(host), self._configured)
 
     def events(self, host: Host) -> Iterator[Event | None]:
+        self._outages.begin()
         try:
             for heard in Charon(host, self._vici).events(events.NAMES):
                 if heard is None:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 INSTALLED: Final = "INSTALLED"
 INITIATOR: Final = "initiator"
 RESPONDER: Final = "responder"
+# Its text ends in errors and plans: which SA it is, not everybody may know.
+_UNREADABLE: Final = "charon lists an SA that can't be read (see swanctl --list-sas)"
 _SELECTORS_LIMIT: Final = 256
 _DIGITS: Final = 20
 
@@ -74,11 +76,11 @@ class ChildSa:
 def child_sas(charon: Charon, **wanted: str) -> list[ChildSa]:
     """Return the child SAs, those of one connection (``ike``) or of one number (``child_id``).
 
-    Raises ViciError, ValueError for a listing that lacks what every SA has.
+    Raises ViciError, ValueError, which names no SA, for a listing that lacks what every SA has.
     """
     found, complaints = readable_child_sas(charon, **wanted)
     if complaints:
-        raise ValueError(complaints[0])
+        raise ValueError(_UNREADABLE)
     return found
 
 
@@ -102,7 +104,11 @@ def readable_child_sas(charon: Charon, **wanted: str) -> tuple[list[ChildSa], li
 
 def ike_sas(charon: Charon) -> list[IkeSa]:
     """Return the IKE SAs. Raises as child_sas."""
-    return [ike_sa(connection, listed) for connection, listed in charon.sas()]
+    listed = list(charon.sas())
+    try:
+        return [ike_sa(*one) for one in listed]
+    except ValueError as error:
+        raise ValueError(_UNREADABLE) from error
 
 
 def up(children: list[ChildSa]) -> dict[tuple[str, str], ChildSa]:

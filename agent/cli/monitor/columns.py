@@ -44,14 +44,17 @@ def used(columns: Sequence[Column]) -> int:
 
 def rows(columns: Sequence[Column]) -> list[Text]:
     """Return the lines of a table: its headings, and what is in it."""
-    headings = [Text(column.heading, style="bold") for column in columns]
-    return [_row(columns, headings), *(_row(columns, cells) for cells in zip(*(c.cells for c in columns), strict=True))]
+    headings = tuple(Text(column.heading, style="bold") for column in columns)
+    # To measure a column is to look at all of its cells.
+    widths = [column.width for column in columns]
+    cells = zip(*(column.cells for column in columns), strict=True)
+    return [_row(columns, widths, row) for row in (headings, *cells)]
 
 
-def _row(columns: Sequence[Column], cells: Sequence[Text]) -> Text:
+def _row(columns: Sequence[Column], widths: Sequence[int], cells: Sequence[Text]) -> Text:
     line = Text()
-    for column, cell in zip(columns, cells, strict=True):
-        blanks = " " * (column.width - cell_len(cell.plain))
+    for column, width, cell in zip(columns, widths, cells, strict=True):
+        blanks = " " * (width - cell_len(cell.plain))
         line.append_text(Text.assemble(blanks, cell) if column.right else Text.assemble(cell, blanks))
         line.append(" " * GAP)
     line.rstrip()

@@ -77,7 +77,7 @@ def _when(time: str, now: datetime) -> str:
     """Return an event's time, with its day unless that is today."""
     try:
         moment = datetime.fromisoformat(time).astimezone()
-    except ValueError:
+    except (ValueError, OverflowError):
         return plain(time)
     return clock(moment) if moment.date() == now.astimezone().date() else moment.strftime("%Y-%m-%d %H:%M:%S")
 

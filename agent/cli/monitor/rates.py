@@ -13,13 +13,13 @@ _UNITS: Final = ("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s")
 _THOUSAND: Final = 1000
 
 
-def rate(before: int | None, after: int | None, seconds: float) -> float | None:
-    """Return by how much a counter64 has grown in a second; None where that can't be known.
+def rate(before: object, after: object, seconds: float) -> float | None:
+    """Return by how much a counter64 has grown in a second; None where that can't be known, as of what is no number.
 
     It goes on from 0 after 2^64 - 1 (RFC 6991 section 3). One that would have grown by more than half of that has not:
     it was reset, and how far it had come until then is not known.
     """
-    if before is None or after is None or seconds <= 0:
+    if not isinstance(before, int) or not isinstance(after, int) or seconds <= 0:
         return None
     grown = (after - before) % _MODULUS
     return grown / seconds if grown < _MODULUS // 2 else None

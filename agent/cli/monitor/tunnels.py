@@ -8,13 +8,13 @@ from rich.text import Text
 
 from agent.cli.monitor.columns import Column, fitting, rows
 from agent.cli.monitor.rates import bits
-from agent.cli.monitor.words import styled, text
-from agent.cli.output import plain
+from agent.cli.monitor.words import styled, text, value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent.cli.monitor.picture import Association
+    from agent.cli.reply import Tree
 
 _NONE: Final = "no tunnels: there are none, or you have no right to read them"
 _STATES: Final = {"INSTALLED": "green"}
@@ -28,7 +28,7 @@ def lines(associations: Sequence[Association], width: int | None) -> list[Text]:
     shown = sorted(associations, key=lambda one: one.data.get("state") in _STATES)
     offloads = [one.data.get("offload", {}) for one in shown]
     columns = [
-        Column("tunnel", [Text(plain(f"{one.data['connection']}/{one.data['child']}")) for one in shown]),
+        Column("tunnel", [Text(_name(one.data)) for one in shown]),
         Column("id", [text(one.data.get("id")) for one in shown], rank=6, right=True),
         Column("state", [styled(one.data.get("state"), _STATES, "yellow") for one in shown]),
         Column("peer", [text(one.data.get("remote-address")) for one in shown], rank=4),
@@ -41,3 +41,8 @@ def lines(associations: Sequence[Association], width: int | None) -> list[Text]:
         Column("by", [text(one.get("provider")) for one in offloads], rank=3),
     ]
     return rows(fitting(columns, width))
+
+
+def _name(data: Tree) -> str:
+    """Return a tunnel's name; access control may keep the keys of the list from a user, too."""
+    return "/".join(value(data.get(leaf)) for leaf in ("connection", "child"))
