@@ -137,6 +137,7 @@ async def start(options: Options) -> Agent:
                 kernel_log=settings.qat.kernel_log,
                 ipsec_control=str(settings.ipsec.control),
                 vici=settings.ipsec.vici,
+                return_timeout=settings.ipsec.return_timeout,
                 vyos=settings.vyos.url is not None,
                 vyos_timeout=settings.vyos.timeout,
                 vyos_save=settings.vyos.save,

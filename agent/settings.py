@@ -149,10 +149,14 @@ class Qat:
 
 @dataclass(frozen=True, slots=True)
 class Ipsec:
-    """Who starts and stops IPsec, and the socket at which strongSwan is asked; paths are the managed machine's."""
+    """Who starts and stops IPsec, and the socket at which strongSwan is asked; paths are the managed machine's.
+
+    ``return_timeout`` is seconds for tunnels to return after a restart.
+    """
 
     control: Control = AUTO
     vici: str = "/run/charon.vici"
+    return_timeout: int = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +239,7 @@ _SECTIONS: Final[Mapping[str, tuple[Callable[..., Any], Mapping[str, Callable[[o
     "qat": (Qat, {"driver": one_of("auto", "out-of-tree", "in-tree", "vyos"), "kernel-log": parse_absolute}),
     "ipsec": (
         Ipsec,
-        {"control": parse_control, "vici": parse_absolute},
+        {"control": parse_control, "vici": parse_absolute, "return-timeout": within(1, 600)},
     ),
     "vyos": (
         Vyos,

@@ -54,13 +54,15 @@ class TranslatorSettings:
     """What the settings file says to translators: its tables [qat], [ipsec] and [vyos].
 
     ``vyos`` is whether it names VyOS's API: then a commit there takes ``vyos_timeout`` seconds at most, and its
-    configuration is saved after each with ``vyos_save``.
+    configuration is saved after each with ``vyos_save``. Tunnels have ``return_timeout`` seconds to
+    return after a restart.
     """
 
     qat_driver: str = "auto"
     kernel_log: str = "/dev/kmsg"
     ipsec_control: str = "auto"
     vici: str = "/run/charon.vici"
+    return_timeout: int = 15
     vyos: bool = False
     vyos_timeout: int = 120
     vyos_save: bool = False
@@ -76,5 +78,5 @@ def translators(settings: TranslatorSettings, memory: Memory | None = None) -> t
         QatTranslator(settings.qat_driver, kernel_log=settings.kernel_log, memory=memory, router=router),
         CpuTranslator(),
         KernelCryptoTranslator(),
-        IpsecTranslator(settings.ipsec_control, settings.vici),
+        IpsecTranslator(settings.ipsec_control, settings.vici, return_seconds=settings.return_timeout),
     )

@@ -56,6 +56,7 @@ def test_no_file_gives_the_defaults_of_the_command_line_contract() -> None:
     assert settings.datastore.persistence == "running"
     assert settings.ipsec.control == Control("auto")
     assert settings.ipsec.vici == "/run/charon.vici"
+    assert settings.ipsec.return_timeout == 15
 
 
 def test_every_key_is_read(tmp_path: Path) -> None:
@@ -92,6 +93,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             [ipsec]
             control = "program:/opt/vpn ctl"
             vici = "/run/ike/charon.vici"
+            return-timeout = 40
             [vyos]
             url = "https://[2001:db8::7]:8443/"
             key-file = "/keys/vyos"
@@ -127,6 +129,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert settings.qat == Qat("in-tree", "/var/log/kern.log")
     assert settings.ipsec.control == Control("program", "/opt/vpn ctl")
     assert settings.ipsec.vici == "/run/ike/charon.vici"
+    assert settings.ipsec.return_timeout == 40
     assert settings.vyos == Vyos(
         "https://[2001:db8::7]:8443", Path("/keys/vyos"), "abcd" + "0f" * 30, None, timeout=9, save=True
     )

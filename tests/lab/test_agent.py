@@ -12,6 +12,7 @@ from tests.lab.gateway import Actions
 from tests.lab.served import Served, serve
 from tests.lab.site import Pings
 from tests.system.client import NACM, NETCONF
+from translators.ipsec.returning import RETURN_SECONDS
 from translators.ipsec.tunnels import child_sas, up
 from translators.ipsec.vici import Charon
 
@@ -57,12 +58,15 @@ def test_a_restart_is_answered_when_the_tunnel_is_back_and_its_outage_is_told(se
 
 def test_a_tunnel_that_its_peer_does_not_begin_again_is_named(make_site: MakeSite, tmp_path: Path) -> None:
     site = make_site(Actions(), Actions(start="start", close="none"))
-    with serve(site, tmp_path / "gateway") as served:
+    served = serve(site, tmp_path / "gateway")
+    with served.gateway.settings.open("a") as settings:
+        settings.write("return-timeout = 4\n")
+    with served:
         served.accelerate("restart")
         served.session.ok("<commit/>")
         method, outcome, duration, before, after, missing = served.told()
         assert (method, outcome, before, after) == ("restart", "partial", "1", "0")
-        assert int(duration or "") >= 15_000
+        assert 4 <= int(duration or "") / 1000 < RETURN_SECONDS
         name = "<missing-tunnel><name>site/tunnel-0</name><reason>the peer had begun it and has not"
         assert (missing or "").startswith(name)
         assert "WARNING agent.outcomes: IPsec was restarted" in served.gateway.log.read_text()

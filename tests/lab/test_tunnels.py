@@ -81,14 +81,11 @@ def test_charon_that_dies_meanwhile_fails_the_step(site: Site, monkeypatch: pyte
         rekeying(site).perform(site.left.host)
 
 
-def test_charon_that_dies_while_its_tunnels_are_awaited_fails_the_step(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("translators.ipsec.returning.RETURN_SECONDS", 0.5)
+def test_charon_that_dies_while_its_tunnels_are_awaited_fails_the_step(site: Site) -> None:
     expected = tunnels_up(Charon(site.left.host))
     site.left.machine.kill("charon-systemd")
     with pytest.raises(StepError, match="nothing listens at the socket: charon died"):
-        AwaitTunnels(VICI, expected).perform(site.left.host)
+        AwaitTunnels(VICI, expected, seconds=1).perform(site.left.host)
 
 
 class Counting:
@@ -176,14 +173,11 @@ def test_a_restarted_initiator_brings_its_tunnel_back(site: Site, tmp_path: Path
     assert outage > 0
 
 
-def test_a_restarted_responder_does_not_return_where_the_peer_has_close_action_none(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("translators.ipsec.returning.RETURN_SECONDS", 1.0)
+def test_a_restarted_responder_does_not_return_where_the_peer_has_close_action_none(site: Site) -> None:
     expected = tunnels_up(Charon(site.right.host))
     site.right.stop()
     site.right.start()
-    AwaitTunnels(VICI, expected).perform(site.right.host)
+    AwaitTunnels(VICI, expected, seconds=1).perform(site.right.host)
     (tunnel,) = returned(Charon(site.right.host), expected)
     assert tunnel.result == MISSING
     assert "the peer had begun it and has not again: with close_action none" in tunnel.reason
@@ -211,20 +205,18 @@ def test_a_tunnel_on_demand_is_not_lost(site: Site) -> None:
     assert tunnel.result == ON_DEMAND
 
 
-def test_a_connection_that_was_not_loaded_is_named_as_the_reason(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translators.ipsec.returning.RETURN_SECONDS", 0.1)
+def test_a_connection_that_was_not_loaded_is_named_as_the_reason(site: Site) -> None:
     expected = tunnels_up(Charon(site.left.host))
     site.left.stop()
     site.left.configure(connections=0)
     site.left.start()
-    AwaitTunnels(VICI, expected).perform(site.left.host)
+    AwaitTunnels(VICI, expected, seconds=1).perform(site.left.host)
     (tunnel,) = returned(Charon(site.left.host), expected)
     assert tunnel.result == MISSING
     assert "was its configuration loaded" in tunnel.reason
 
 
-def test_a_peer_that_refuses_the_proposal_is_the_reason(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translators.ipsec.returning.RETURN_SECONDS", 0.1)
+def test_a_peer_that_refuses_the_proposal_is_the_reason(site: Site) -> None:
     expected = tunnels_up(Charon(site.left.host))
     site.right.configure(esp="aes256-sha512")
     site.right.load()

@@ -86,6 +86,16 @@ def test_tunnels_are_waited_for_after_the_change_or_after_it_is_undone() -> None
     assert (FIRST.inverse(), LAST.inverse()) == (LAST, FIRST)
 
 
+def test_the_settings_say_how_long_tunnels_are_waited_for() -> None:
+    charon = two_tunnels()
+    host, _systemd = gateway(charon)
+    before, after = IpsecTranslator(return_seconds=40).around((itself(),), host)
+    charon.sas, began = [], host.monotonic()
+    apply(after, host)
+    assert began + 40 <= host.monotonic() < began + 41
+    assert before.steps == tuple(step.inverse() for step in after.steps)
+
+
 def test_a_charon_that_answers_no_more_is_no_failure() -> None:
     host, _systemd = gateway(two_tunnels())
     del host.daemons[SOCKET]

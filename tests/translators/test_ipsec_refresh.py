@@ -71,8 +71,20 @@ def test_a_unit_is_restarted_and_its_tunnels_are_awaited() -> None:
     assert systemd.jobs == [("stop", UNIT), ("start", UNIT)]
 
 
+@pytest.mark.parametrize("disturbance", [RESTART, REKEY])
+def test_the_settings_say_how_long_tunnels_are_waited_for_also_when_it_is_undone(disturbance: Disturbance) -> None:
+    host, _systemd = gateway(charon := two_tunnels())
+    before, after = IpsecTranslator(return_seconds=40).around((disturbance,), host)
+    assert before.steps[0] == ExpectTunnels(SOCKET, TUNNELS, 40)
+    if disturbance is RESTART:
+        assert after.steps[-1] == AwaitTunnels(SOCKET, TUNNELS, 40)
+    charon.sas, began = [], host.monotonic()
+    before.steps[0].inverse().perform(host)
+    assert began + 40 <= host.monotonic() < began + 41
+
+
 def test_the_plan_survives_the_journal() -> None:
-    plan = Plan((StopUnit(UNIT, SOCKET), KEEP, rekeying(TUNNELS), AwaitTunnels(SOCKET, TUNNELS), EXPECT))
+    plan = Plan((StopUnit(UNIT, SOCKET), KEEP, rekeying(TUNNELS), AwaitTunnels(SOCKET, TUNNELS, 40), EXPECT))
     assert decode(encode(plan)) == plan
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AttendTunnels:
-    """Wait for tunnels, each of (connection, child, role), that a step before this one interrupts (``interrupted``).
+    """Wait for tunnels, as AwaitTunnels does, that a step before this one interrupts (``interrupted``).
 
     Where it is one after it, this one only knows the tunnels, and waits for them when that one is undone. It never
     fails: that charon does not answer afterwards is nothing that undoing the change would mend.
@@ -29,6 +29,7 @@ class AttendTunnels:
     vici: str
     tunnels: tuple[tuple[str, ...], ...]
     interrupted: bool
+    seconds: int = RETURN_SECONDS
 
     @property
     def disturbs(self) -> Disturbance | None:
@@ -49,10 +50,10 @@ class AttendTunnels:
                 return False
 
         if self.interrupted:
-            wait_until(host, settled, seconds=RETURN_SECONDS)
+            wait_until(host, settled, seconds=self.seconds)
 
     def inverse(self) -> Step:
-        return AttendTunnels(self.vici, self.tunnels, not self.interrupted)
+        return AttendTunnels(self.vici, self.tunnels, not self.interrupted, self.seconds)
 
     def observe(self, host: Host) -> str:
         return observed(self.vici, host)

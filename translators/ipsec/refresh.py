@@ -30,14 +30,16 @@ _Around = tuple[Plan, Plan]
 _Tunnels = tuple[tuple[str, ...], ...]
 
 
-def around(disturbances: tuple[Disturbance, ...], charon: Charon, configured: Owner | None) -> _Around:
+def around(
+    disturbances: tuple[Disturbance, ...], charon: Charon, configured: Owner | None, return_seconds: int
+) -> _Around:
     """Return what to do before the first and after the last disturbing step.
 
-    ``configured`` is the owner that the settings name. Notes name no tunnels: who may know them is told by touched.
-    Raises TranslatorError.
+    ``configured`` is the owner that the settings name, ``return_seconds`` how long tunnels have to return. Notes
+    name no tunnels: who may know them is told by touched. Raises TranslatorError.
     """
     if any(disturbance.by_itself for disturbance in disturbances):
-        return _attended(charon.socket, *_listed(charon))
+        return _attended(charon.socket, *_listed(charon), return_seconds)
     methods = {disturbance.method for disturbance in disturbances} - {"none"}
     if not methods:
         return Plan(), Plan()
@@ -56,9 +58,10 @@ def around(disturbances: tuple[Disturbance, ...], charon: Charon, configured: Ow
     if methods == {"rekey"} and enabling:
         if failure is not None:
             raise TranslatorError(_not_rekeyed(owner, failure), path=REFRESH) from failure
-        return _rekey(owner, charon.socket, tunnels)
+        return _rekey(owner, ExpectTunnels(charon.socket, tunnels, return_seconds))
     notes = (*_instead(methods, enabling=enabling), *_unknown(failure), *_interruptions(tunnels))
-    return _restart(owner, "" if failure is not None else charon.socket, tunnels, notes)
+    expected = ExpectTunnels("" if failure is not None else charon.socket, tunnels, return_seconds)
+    return _restart(owner, expected, notes)
 
 
 def _listed(charon: Charon) -> tuple[_Tunnels | None, Exception | None]:
@@ -103,26 +106,26 @@ def _unknown(failure: Exception | None) -> tuple[str, ...]:
     return (f"which tunnels the restart interrupts can't be told: {failure}",)
 
 
-def _rekey(owner: Owner, vici: str, tunnels: _Tunnels) -> _Around:
-    if not tunnels:
+def _rekey(owner: Owner, expected: ExpectTunnels) -> _Around:
+    if not expected.tunnels:
         return Plan(), Plan()
-    keep = KeepRunning(owner.kind, owner.name, vici)
-    rekey = RekeyTunnels(owner.kind, owner.name, vici, tunnels)
-    return Plan((ExpectTunnels(vici, tunnels), keep)), Plan((rekey,))
+    keep = KeepRunning(owner.kind, owner.name, expected.vici)
+    rekey = RekeyTunnels(owner.kind, owner.name, expected.vici, expected.tunnels)
+    return Plan((expected, keep)), Plan((rekey,))
 
 
-def _restart(owner: Owner, vici: str, tunnels: _Tunnels, notes: tuple[str, ...]) -> _Around:
-    stop = stopping(owner.kind, owner.name, vici)
-    expecting: tuple[Step, ...] = (ExpectTunnels(vici, tunnels),) if tunnels else ()
+def _restart(owner: Owner, expected: ExpectTunnels, notes: tuple[str, ...]) -> _Around:
+    stop = stopping(owner.kind, owner.name, expected.vici)
+    expecting: tuple[Step, ...] = (expected,) if expected.tunnels else ()
     waiting = tuple(step.inverse() for step in expecting)
     return Plan((*expecting, stop), notes), Plan((stop.inverse(), *waiting))
 
 
-def _attended(vici: str, tunnels: _Tunnels | None, failure: Exception | None) -> _Around:
+def _attended(vici: str, tunnels: _Tunnels | None, failure: Exception | None, return_seconds: int) -> _Around:
     """Return what to do around a restart that a step makes by itself: wait for the tunnels."""
     if not tunnels:
         return Plan(notes=_unknown(failure)), Plan()
-    first = AttendTunnels(vici, tunnels, interrupted=False)
+    first = AttendTunnels(vici, tunnels, interrupted=False, seconds=return_seconds)
     return Plan((first,), _interruptions(tunnels)), Plan((first.inverse(),))
 
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from translators.base import Disturbance, Step
     from translators.host import Host
 
-# A peer with close_action=start comes back within a second or two; one that doesn't makes everybody wait this long.
-RETURN_SECONDS: Final = 15.0
+# Where the settings say nothing else. A peer with close_action=start comes back within a second or two; one that
+# doesn't makes everybody wait this long.
+RETURN_SECONDS: Final = 15
 
 BACK: Final = "back"
 ON_DEMAND: Final = "on-demand"
@@ -48,6 +49,7 @@ class ExpectTunnels:
 
     vici: str
     tunnels: tuple[tuple[str, ...], ...]
+    seconds: int = RETURN_SECONDS
 
     @property
     def disturbs(self) -> Disturbance | None:
@@ -60,7 +62,7 @@ class ExpectTunnels:
         pass
 
     def inverse(self) -> Step:
-        return AwaitTunnels(self.vici, self.tunnels)
+        return AwaitTunnels(self.vici, self.tunnels, self.seconds)
 
     def observe(self, host: Host) -> str:
         return observed(self.vici, host)
@@ -68,7 +70,7 @@ class ExpectTunnels:
 
 @dataclass(frozen=True, slots=True)
 class AwaitTunnels:
-    """Wait for tunnels, each of (connection, child, role), to carry traffic; ``role`` is who had begun it.
+    """Wait ``seconds`` at most for tunnels, each of (connection, child, role: who had begun it), to carry traffic.
 
     One that does not return is no failure: no other state of the driver would bring it back. ``returned`` tells.
     """
@@ -77,6 +79,7 @@ class AwaitTunnels:
 
     vici: str
     tunnels: tuple[tuple[str, ...], ...]
+    seconds: int = RETURN_SECONDS
 
     @property
     def disturbs(self) -> Disturbance | None:
@@ -96,13 +99,13 @@ class AwaitTunnels:
                 return False
 
         try:
-            if not wait_until(host, settled, seconds=RETURN_SECONDS):
+            if not wait_until(host, settled, seconds=self.seconds):
                 waited_for(charon, self.tunnels)
         except (ViciError, ValueError) as error:
             raise StepError(str(error)) from error
 
     def inverse(self) -> Step:
-        return ExpectTunnels(self.vici, self.tunnels)
+        return ExpectTunnels(self.vici, self.tunnels, self.seconds)
 
     def observe(self, host: Host) -> str:
         return observed(self.vici, host)

@@ -9,6 +9,7 @@ from translators.ipsec import events, refresh, report, state
 from translators.ipsec.control import RUNNING
 from translators.ipsec.offload import Offload
 from translators.ipsec.owner import daemons, parse_setting
+from translators.ipsec.returning import RETURN_SECONDS
 from translators.ipsec.touching import touched
 from translators.ipsec.vici import SOCKET, Charon, Patience
 from translators.vici import ViciError
@@ -25,6 +26,8 @@ PATH: Final = "/hardware-acceleration:acceleration/ipsec"
 class IpsecTranslator:
     """The IPsec service; ``control`` is as in the settings file, ``vici`` charon's socket.
 
+    ``return_seconds`` is how long tunnels have to return after a restart.
+
     Raises ValueError for a control that it does not have.
     """
 
@@ -32,9 +35,10 @@ class IpsecTranslator:
     service: ClassVar[str] = "ipsec"
     tunnels: ClassVar[str] = f"{PATH}/security-association"
 
-    def __init__(self, control: str = "auto", vici: str = SOCKET) -> None:
+    def __init__(self, control: str = "auto", vici: str = SOCKET, *, return_seconds: int = RETURN_SECONDS) -> None:
         self._configured = parse_setting(control)
         self._vici = vici
+        self._return_seconds = return_seconds
         self._patience = Patience()
         self._outages = events.Outages()
 
@@ -42,7 +46,7 @@ class IpsecTranslator:
         return Plan()
 
     def around(self, disturbances: tuple[Disturbance, ...], host: Host) -> tuple[Plan, Plan]:
-        return refresh.around(disturbances, self._charon(host), self._configured)
+        return refresh.around(disturbances, self._charon(host), self._configured, self._return_seconds)
 
     def events(self, host: Host) -> Iterator[Event | None]:
         self._outages.begin()
