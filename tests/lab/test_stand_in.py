@@ -4,7 +4,7 @@ Where the kernel has no ESP, and a machine no QAT, ESP is charon's own: its data
 has loaded. The program by which the agent starts charon has it load `aesni` when, and only when, the simulated QAT
 devices are up. So what is seen is the whole way from a client's commit by the driver and the restart to the packets of
 a tunnel; it is no measurement of QAT. This is the one test that compares times, within one run, and far from what
-it demands: on two cores that also do other things the one implementation was four to seven times as fast.
+it demands: on two cores that also do other things the one implementation was nearly four to seven times as fast.
 """
 
 import statistics
