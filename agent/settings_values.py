@@ -18,7 +18,8 @@ _ADDRESS: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+(?:%\w+)?)\]|([^\s:\[\]]+)):(
 _SIZE: Final = re.compile(r"([0-9]{1,15}) ?([A-Za-z]*)", re.ASCII)
 # systemd.unit(5): the characters of a unit's name, and its length.
 _API: Final = re.compile(r"https://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?/?", re.ASCII)
-_SHA256: Final = re.compile(r"(?:[0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}", re.ASCII)
+# As openssl prints it ("sha256 Fingerprint=AB:CD:…", before version 3 in capitals), or the digits alone.
+_SHA256: Final = re.compile(r"(?:sha256 fingerprint=)?((?:[0-9a-f]{2}:?){31}[0-9a-f]{2})", re.ASCII | re.IGNORECASE)
 _SERVICE: Final = re.compile(r"[A-Za-z0-9:_.\\@-]{1,247}\.service", re.ASCII)
 
 _OWNER: Final = 0o600
@@ -148,12 +149,16 @@ def parse_api(value: object) -> str | None:
 
 
 def parse_sha256(value: object) -> str | None:
-    """Return the 64 hex digits of a SHA-256 digest, in which colons may be, or None for an empty text."""
+    """Return the 64 hex digits of a SHA-256 digest, or None for an empty text.
+
+    Colons may be in it, and what openssl prints before it: "sha256 Fingerprint=".
+    """
     if value == "":
         return None
-    if not isinstance(value, str) or not _SHA256.fullmatch(value):
+    found = _SHA256.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
         raise ValueError(f"must be a SHA-256 digest: 32 pairs of hex digits with or without colons, not {value!r}")
-    return value.replace(":", "").lower()
+    return found[1].replace(":", "").lower()
 
 
 def list_of(parse: Callable[[object], T], *, at_least: int = 0) -> Callable[[object], tuple[T, ...]]:

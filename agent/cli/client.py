@@ -33,13 +33,18 @@ if TYPE_CHECKING:
 
 STARTUP: Final = ":startup"
 CONFIRMED_COMMIT: Final = ":confirmed-commit:1.1"
+# RFC 9144 and RFC 8342.
+_COMPARE: Final = "urn:ietf:params:xml:ns:yang:ietf-nmda-compare"
+_DATASTORES: Final = "urn:ietf:params:xml:ns:yang:ietf-datastores"
 # How long an agent may take to end a session, in seconds. All that was asked for is done by then.
 _END_TIMEOUT: Final = 5
-# What to do about an error that another session is the cause of, by error-app-tag or error-tag (RFC 6241 appendix A).
+# What to do about an error whose cause is another session, or who asks, by error-app-tag or error-tag (RFC 6241
+# appendix A).
 _WAIT: Final = "try again when that session is done; kill-session ends it"
 _ADVICE: Final = {
     "in-use": _WAIT,
     "lock-denied": _WAIT,
+    "access-denied": "docs/access-control.md says who may what; over SSH, --user says who asks",
     OUTSTANDING: "confirm it with --persist-id and the token that it printed, or undo it with --cancel --persist-id",
 }
 
@@ -79,6 +84,19 @@ class Client:
         rpc = etree.Element(f"{{{NAMESPACE}}}plan", nsmap={"ha": NAMESPACE})
         etree.SubElement(rpc, f"{{{NAMESPACE}}}source").text = source
         return etree.fromstring(self._ask(self._manager.rpc, rpc).xml.encode())
+
+    def is_running(self) -> bool | None:
+        """Return whether candidate is what running is, as far as the user may read them; None: the agent can't tell."""
+        rpc = etree.Element(f"{{{_COMPARE}}}compare", nsmap={"cp": _COMPARE, "ds": _DATASTORES})
+        for side, datastore in (("source", "running"), ("target", "candidate")):
+            etree.SubElement(rpc, f"{{{_COMPARE}}}{side}").text = f"ds:{datastore}"
+        try:
+            found = etree.fromstring(self._ask(self._manager.rpc, rpc).xml.encode())
+        except RefusedError:
+            return None
+        if found.find(f"{{{_COMPARE}}}no-matches") is not None:
+            return True
+        return None if found.find(f"{{{_COMPARE}}}differences") is None else False
 
     def call(self, rpc: Element) -> None:
         """Carry out an rpc whose reply says nothing more than that it was."""

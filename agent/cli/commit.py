@@ -7,7 +7,7 @@ import secrets
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from agent.cli.connection import add_connection, target, within
+from agent.cli.connection import add_connection, repeated, target, within
 from agent.cli.errors import INTERRUPTED, CommandError, RefusedError
 from agent.cli.parser import add_command
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # What a commit waits for: IPsec and drivers that stop and start, at worst once more to undo it.
 _COMMIT_TIMEOUT: Final = 900
 _LONGEST_CONFIRM: Final = 2**32 - 1
+# It is carried out all the same: what running says is asked of the machine again.
+_UNCHANGED: Final = "nothing to commit: candidate is running; if the machine had drifted from it, that is put right"
 _EXAMPLES = """\
 A confirmed commit prints a token. It is undone after its time, unless the token confirms it before.
 
@@ -65,7 +67,7 @@ def _run(options: argparse.Namespace) -> int:
         elif options.confirmed is None:
             said = _committed(client, options.persist_id)
         else:
-            said = _committed_for(client, options.confirmed)
+            said = _committed_for(client, options.confirmed, repeated(options))
     print(said)
     return 0
 
@@ -77,20 +79,22 @@ def _cancelled(client: Client, persist_id: str | None) -> str:
 
 
 def _committed(client: Client, persist_id: str | None) -> str:
+    unchanged = None
     if persist_id is None:
         _tell_notes(client)
+        unchanged = client.is_running()
     with _interruptible("the commit"):
         client.commit(persist_id=persist_id)
-    return "committed"
+    return _UNCHANGED if unchanged else "committed"
 
 
-def _committed_for(client: Client, seconds: int) -> str:
+def _committed_for(client: Client, seconds: int, flags: str) -> str:
     _tell_notes(client)
     token = secrets.token_hex(8)
-    keep = f"to keep it: accel-agent commit --persist-id {token}"
+    keep = f"to keep it: accel-agent commit --persist-id {token}{flags}"
     with _interruptible("the commit", f"; {keep}"):
         client.commit_for(seconds, persist=token)
-    return f"committed for {seconds} s; {keep}\nto undo it now: accel-agent commit --cancel --persist-id {token}"
+    return f"committed for {seconds} s; {keep}\nto undo it now: accel-agent commit --cancel --persist-id {token}{flags}"
 
 
 def _tell_notes(client: Client) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from agent.cli.connection import add_connection, target
 from agent.cli.errors import CommandError
@@ -43,6 +43,12 @@ _SAVE_EXAMPLES = """\
 examples:
   accel-agent commit && accel-agent save
 """
+# By whether candidate is running; None: the agent can't tell.
+_NOTHING: Final = {
+    True: "candidate is running: nothing to do",
+    False: "candidate differs from running, and nothing is to be done on the machine",
+    None: "nothing to do",
+}
 
 
 def add(commands: Any) -> None:  # noqa: ANN401 - argparse's own type is private
@@ -133,9 +139,12 @@ def _plan(options: argparse.Namespace) -> int:
     from agent.cli import show_plan
     from agent.cli.client import connect
 
+    nothing = show_plan.NOTHING
     with connect(target(options)) as client:
         found = client.plan(options.source)
-    show_plan.show(found, form=options.format)
+        if options.source == "candidate" and options.format == "table" and not show_plan.has_steps(found):
+            nothing = _NOTHING[client.is_running()]
+    show_plan.show(found, form=options.format, nothing=nothing)
     return 0
 
 

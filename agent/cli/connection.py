@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ TIMEOUT: Final = 60
 _DEFAULT_SOCKET: Final = Settings().listen.unix
 _LARGEST_PORT: Final = 65535
 _LONGEST_TIMEOUT: Final = 86400
+_WHERE: Final = ("unix_socket", "host", "port", "user", "key", "password_file")
 _OF_SSH: Final = ("port", "user", "key", "password_file", "accept_new_host_key")
 
 
@@ -78,6 +80,12 @@ def target(options: argparse.Namespace, *, timeout: int = TIMEOUT) -> Target:
     if needless:
         options.parser.error(f"--{needless[0].replace('_', '-')} is for SSH: give --host too")
     return Target(**{"timeout": timeout, **given})
+
+
+def repeated(options: argparse.Namespace) -> str:
+    """Return the given flags that say where the agent is and who asks, for a shell: each with a blank before it."""
+    given = ((name.replace("_", "-"), getattr(options, name)) for name in _WHERE if hasattr(options, name))
+    return "".join(f" --{flag} {shlex.quote(str(value))}" for flag, value in given)
 
 
 def _host(text: str) -> str:

@@ -68,7 +68,8 @@ def _run(options: argparse.Namespace) -> int:
     import os
     import sys
 
-    from agent.cli import doctor_intent, doctor_report, output
+    from agent.cli import doctor_report, output
+    from agent.cli.doctor_intent import Intent
     from translators.doctor.examination import CHECKS, examine
     from translators.doctor.finding import PROBLEM
     from translators.doctor.look import Look
@@ -80,9 +81,16 @@ def _run(options: argparse.Namespace) -> int:
     socket = options.unix_socket or (Target().unix_socket if sysroot == _ROOT else None)
     # Not Path.exists: this one says no as well where a folder may not be looked into.
     served = socket is not None and os.path.exists(socket)  # noqa: PTH110
-    look = Look(RealHost(sysroot), interval=options.interval, heartbeat=options.heartbeat, agent=served)
+    intent = Intent(socket)
+    look = Look(
+        RealHost(sysroot),
+        interval=options.interval,
+        heartbeat=options.heartbeat,
+        agent=served,
+        disabled=intent.disabled,
+    )
     root = os.geteuid() == 0
-    found = list(examine(look, root=root, checks=(*CHECKS, doctor_intent.check(socket))))
+    found = list(examine(look, root=root, checks=(*CHECKS, intent.check)))
     root = root or not look.denied
     if options.format == "json":
         output.show_json(doctor_report.tree(found, sysroot=str(sysroot), root=root))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from agent.cli.connection import Target
@@ -19,27 +21,51 @@ if TYPE_CHECKING:
 _SECONDS: Final = 8
 
 
-def check(socket: Path | None) -> Check:
-    """Return the check that compares with the agent on a socket; with none it does not apply."""
-    return Check("intent", "Running configuration", lambda look: _examined(socket, look), root=True)
+class Intent:
+    """The running configuration of the agent on a socket, asked for once, when it is needed; None for no agent."""
+
+    def __init__(self, socket: Path | None) -> None:
+        self._socket = socket
+
+    @property
+    def check(self) -> Check:
+        """The check that compares the machine with it; without an agent it does not apply."""
+        return Check("intent", "Running configuration", self._examined, root=True)
+
+    def disabled(self) -> frozenset[str]:
+        """Return the addresses of the devices that it disables; none where no agent tells."""
+        heard = self._heard
+        return frozenset() if heard is None or isinstance(heard, CommandError) else _disabled(heard)
+
+    @cached_property
+    def _heard(self) -> Tree | CommandError | None:
+        """The configuration below ``qat``, or why the agent was not heard; None where there is no agent."""
+        # Not Path.exists: this one says no as well where a folder may not be looked into.
+        if self._socket is None or not os.path.exists(self._socket):  # noqa: PTH110
+            return None
+        try:
+            return _running(self._socket)
+        except CommandError as error:
+            return error
+
+    def _examined(self, look: Look) -> Iterator[Finding]:
+        heard = self._heard
+        if heard is None:
+            where = "" if self._socket is None else f": there is no {self._socket}"
+            yield Finding(NOT_APPLICABLE, f"no agent was asked{where}")
+        elif isinstance(heard, CommandError):
+            yield Finding(UNKNOWN, f"the agent was not heard: {heard}")
+        else:
+            yield from _compared(heard, look)
 
 
-def _examined(socket: Path | None, look: Look) -> Iterator[Finding]:
-    if socket is None or not socket.exists():
-        where = "" if socket is None else f": there is no {socket}"
-        yield Finding(NOT_APPLICABLE, f"no agent was asked{where}")
-        return
-    try:
-        qat = _running(socket)
-    except CommandError as error:
-        yield Finding(UNKNOWN, f"the agent was not heard: {error}")
-        return
-    yield from _compared(qat, look)
+def _disabled(qat: Tree) -> frozenset[str]:
+    return frozenset(entry["address"] for entry in qat.get("device", ()) if entry.get("enabled") is False)
 
 
 def _compared(qat: Tree, look: Look) -> Iterator[Finding]:
     """Yield how the machine differs from the configuration below ``qat``."""
-    disabled = {entry["address"] for entry in qat.get("device", ()) if entry.get("enabled") is False}
+    disabled = _disabled(qat)
     enabled = bool(qat.get("enabled"))
     wanted = {device.address for device in look.devices if enabled and device.address not in disabled}
     up = {device.address for device in look.up}

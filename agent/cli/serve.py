@@ -50,7 +50,7 @@ def add(commands: Any) -> None:  # noqa: ANN401 - argparse's own type is private
         "--state-dir",
         type=Path,
         metavar="DIR",
-        help=f"where running and the host key are kept (default {app.STATE_DIR})",
+        help=f"where running is kept, and the host key unless [ssh] host-keys is set (default {app.STATE_DIR})",
     )
     add_listen(parser)
     parser.add_argument("--unix-socket", type=Path, metavar="PATH", help="local socket, instead of the settings'")
@@ -114,13 +114,16 @@ def ready_line(agent: app.Agent, options: app.Options, *, user: str | None, pass
 def with_listen(
     settings: Settings, addresses: list[Address] | None, socket: Path | None, state_dir: Path | None
 ) -> Settings:
-    """Return settings changed by the command line. A state directory of one's own holds its own host key."""
+    """Return settings changed by the command line.
+
+    A state directory of one's own holds its own host key, unless the settings name host keys.
+    """
     listen, keys = settings.listen, settings.ssh
     if addresses:
         listen = replace(listen, ssh=tuple(addresses))
     if socket is not None:
         listen = replace(listen, unix=socket)
-    if state_dir is not None and keys == Settings().ssh:
+    if state_dir is not None and keys.host_keys == Settings().ssh.host_keys:
         keys = replace(keys, host_keys=(state_dir / "ssh_host_ed25519_key",))
     return replace(settings, listen=listen, ssh=keys)
 

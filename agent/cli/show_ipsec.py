@@ -21,8 +21,8 @@ _SERVICE: Final = {"name": "name", "state": "state", "version": "version", "upti
 _SAID: Final = {"reason": "why", "advice": "advice"}
 _UNITS: Final = {"uptime": " s"}
 _HIDDEN: Final = (
-    "The agent shows no security associations: there are none, or access control keeps them from you "
-    "(docs/access-control.md)."
+    "The agent shows no security associations: there are none, access control keeps them from you "
+    "(docs/access-control.md), or charon has no VICI socket where the agent asks it ([ipsec] vici in the settings)."
 )
 
 

@@ -15,17 +15,21 @@ if TYPE_CHECKING:
 
     from agent.cli.reply import Tree
 
+NOTHING: Final = "nothing to do"
 _NAMED: Final = 10
 
 
-def show(found: Element, *, form: str) -> None:
-    """Print a reply to the plan rpc as ``table``, ``json`` or ``xml``."""
+def show(found: Element, *, form: str, nothing: str = NOTHING) -> None:
+    """Print a reply to the plan rpc as ``table``, ``json`` or ``xml``.
+
+    ``nothing`` is what a table says in place of steps where there are none.
+    """
     if form == "xml":
         output.show_xml(found)
     elif form == "json":
         output.show_json(reply.output(found, "plan", wide_as_text=True))
     else:
-        output.show(render(reply.unqualified(reply.output(found, "plan"))))
+        output.show(render(reply.unqualified(reply.output(found, "plan")), nothing=nothing))
 
 
 def notes(found: Element) -> list[str]:
@@ -37,11 +41,16 @@ def notes(found: Element) -> list[str]:
     return [*touched, *(f"note: {plain(note)}" for note in plan.get("note", []))]
 
 
-def render(plan: Tree) -> Iterator[RenderableType]:
+def has_steps(found: Element) -> bool:
+    """Return whether a reply to the plan rpc has any step."""
+    return bool(reply.unqualified(reply.output(found, "plan")).get("step"))
+
+
+def render(plan: Tree, *, nothing: str = NOTHING) -> Iterator[RenderableType]:
     """Return the numbered steps, the tunnels that they touch, and the notes."""
     steps = plan.get("step", [])
     if not steps:
-        yield line("nothing to do")
+        yield line(nothing)
     else:
         made = table("step", "", "what", "disturbs", right={"step"})
         for step in steps:

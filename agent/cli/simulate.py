@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import signal
 import sys
 import threading
@@ -57,7 +58,12 @@ def add(commands: Any) -> None:  # noqa: ANN401 - argparse's own type is private
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("directory", type=Path, metavar="DIR", help="where to write it")
+    parser.add_argument(
+        "directory",
+        type=Path,
+        metavar="DIR",
+        help="where to write it: a new or empty directory, or one with a simulated machine, which is replaced",
+    )
     add_devices(parser)
     parser.add_argument(
         "--host",
@@ -128,23 +134,36 @@ def _run(options: argparse.Namespace) -> int:
         options.parser.error("--host and --device exclude each other")
     host = _HOSTS[options.host or "gateway"]
     devices = options.device or [simulator.parse_device(kind) for kind in host.devices]
+    directory = options.directory
+    # What is no simulated machine is not written over.
+    replaced = directory.is_dir() and any(directory.iterdir())
+    before = "The simulated machine that was there is replaced. " if replaced else ""
     try:
-        build(options, options.directory, devices, cpus=host.cpus)
+        build(options, directory, devices, cpus=host.cpus)
         if options.serve:
-            _serve(options.directory)
+            _serve(directory, before)
         else:
-            print(simulator.description(options.directory) or "", end="", file=sys.stderr)
+            print(simulator.description(directory) or "", end="", file=sys.stderr)
+            print(f"{before}A simulated machine is in {directory}. To serve it: {_command(directory)}", file=sys.stderr)
     except simulator.SimulatorError as error:
         raise CommandError(str(error)) from error
     return 0
 
 
-def _serve(directory: Path) -> None:
+def _command(directory: Path) -> str:
+    return (
+        f"accel-agent serve --sysroot {shlex.quote(str(directory))} --state-dir ./state --listen 127.0.0.1:8300"
+        " --unix-socket ./netconf.sock"
+    )
+
+
+def _serve(directory: Path, before: str) -> None:
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: ended.set())
     with simulator.serving(directory) as plain:
-        print(plain or f"The machine in {directory} is served. Ctrl-C ends it.\n", end="", file=sys.stderr, flush=True)
+        said = plain or f"The machine in {directory} is served. Ctrl-C ends it.\n"
+        print(f"{before}{said}", end="", file=sys.stderr, flush=True)
         ended.wait()
 
 

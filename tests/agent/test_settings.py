@@ -97,7 +97,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             [vyos]
             url = "https://[2001:db8::7]:8443/"
             key-file = "/keys/vyos"
-            fingerprint = "AB:cd0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f"
+            fingerprint = "sha256 Fingerprint=AB:cd0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f"
             timeout = 9
             save = true
             """,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.cli import client
+from agent.cli.connection import add_connection, repeated
 from tests.cli.conftest import COMMAND, DEADLINE
 
 if TYPE_CHECKING:
@@ -120,7 +123,7 @@ def test_ctrl_c_ends_the_wait_for_a_commit(tmp_path: Path, scripted: Start, *, c
 
     assert time.monotonic() - began < 5
     token = agent.asked[-1].partition("<nc:persist>")[2].partition("<")[0]
-    keep = f"; to keep it: accel-agent commit --persist-id {token}" if confirmed else ""
+    keep = f"; to keep it: accel-agent commit --persist-id {token} --unix-socket {agent.path}" if confirmed else ""
     assert (process.returncode, output) == (130, "")
     assert errors == f"accel-agent: the commit goes on: look at accel-agent show qat status{keep}\n"
 
@@ -180,6 +183,18 @@ def test_errors_of_the_agent_are_one_line(run: Run, scripted: Start) -> None:
     )
 
 
+def test_who_may_not_is_told_where_that_is_said(run: Run, scripted: Start) -> None:
+    refused = (
+        "<rpc-error><error-type>protocol</error-type><error-tag>access-denied</error-tag>"
+        "<error-severity>error</error-severity><error-message>not you</error-message></rpc-error>"
+    )
+    path = str(scripted(replies={"edit-config": refused}).path)
+
+    assert failed(run("set", "qat", "enabled", "true", "--unix-socket", path)) == (
+        "not you (access-denied): docs/access-control.md says who may what; over SSH, --user says who asks"
+    )
+
+
 def test_debug_shows_the_traceback(run: Run, tmp_path: Path) -> None:
     result = run("--debug", "show", "qat", "--unix-socket", str(tmp_path / "none.sock"))
 
@@ -219,9 +234,30 @@ def test_a_confirmed_commit_outlives_the_session(run: Run, scripted: Start) -> N
     assert "<nc:confirmed/><nc:confirm-timeout>77</nc:confirm-timeout>" in asked
     assert len(token) == 16
     assert result.stdout.splitlines() == [
-        f"committed for 77 s; to keep it: accel-agent commit --persist-id {token}",
-        f"to undo it now: accel-agent commit --cancel --persist-id {token}",
+        f"committed for 77 s; to keep it: accel-agent commit --persist-id {token} --unix-socket {agent.path}",
+        f"to undo it now: accel-agent commit --cancel --persist-id {token} --unix-socket {agent.path}",
     ]
+
+
+def test_where_the_agent_is_is_told_again_as_a_shell_takes_it() -> None:
+    parser = argparse.ArgumentParser()
+    add_connection(parser)
+    where = ["--host", "2001:db8::7", "--port", "8300", "--user", "o'brien", "--key", "my keys/id"]
+    options = parser.parse_args([*where, "--timeout", "9"])
+
+    assert repeated(options).startswith(" --host ")
+    assert shlex.split(repeated(options)) == where
+    assert repeated(parser.parse_args([])) == ""
+
+
+def test_a_candidate_that_no_agent_compares_is_committed_all_the_same(run: Run, scripted: Start) -> None:
+    refused = (
+        "<rpc-error><error-type>protocol</error-type><error-tag>operation-not-supported</error-tag>"
+        "<error-severity>error</error-severity></rpc-error>"
+    )
+    path = str(scripted(replies={"cp:compare": refused}).path)
+
+    assert run("commit", "--unix-socket", path).stdout == "committed\n"
 
 
 @pytest.mark.parametrize("words", ["--persist-id x", "--cancel", "--cancel --persist-id x", "--confirmed 9"])

@@ -16,7 +16,7 @@ import agent
 from agent import cli
 from agent.cli import serve
 from agent.cli.connection import Target
-from agent.settings import LISTEN, UNIX, StartError
+from agent.settings import LISTEN, UNIX, Settings, Ssh, StartError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -187,6 +187,14 @@ def test_without_a_settings_file_options_are_named() -> None:
     assert serve._given(options, Path("agent.toml")) == {UNIX: "--unix-socket"}
     message = StartError("correct", setting=LISTEN).named(serve._given(options, None))
     assert str(message) == "correct the default with --listen"
+
+
+def test_a_state_directory_holds_the_host_key_unless_the_settings_name_one() -> None:
+    def host_keys(ssh: Ssh) -> tuple[Path, ...]:
+        return serve.with_listen(Settings(ssh=ssh), None, None, Path("state")).ssh.host_keys
+
+    assert host_keys(Ssh(authorized_keys="/keys/%u")) == (Path("state/ssh_host_ed25519_key"),)
+    assert host_keys(Ssh(host_keys=(Path("/own/key"),))) == (Path("/own/key"),)
 
 
 def test_an_ipv6_address_may_be_in_brackets() -> None:

@@ -209,6 +209,17 @@ def test_a_machine_that_is_not_as_configured(fresh: Gateway, tmp_path: Path) -> 
     assert (down["verdict"], "wants 0000:3d:00.0 up" in down["text"]) == ("problem", True)
 
 
+def test_a_device_that_is_disabled_in_the_configuration_is_down_and_well(fresh: Gateway) -> None:
+    for words in (("set", "qat", "device", "0000:3d:00.0", "enabled", "false"), ("commit",)):
+        assert fresh(*words).returncode == 0
+    result = fresh("doctor", "--sysroot", fresh.ready["sysroot"], "--format", "json")
+
+    (state,) = (found for found in json.loads(result.stdout)["findings"] if found["check"] == "device-state")
+    assert (state["verdict"], "action" in state) == ("ok", False)
+    assert state["text"].endswith("is down: it is disabled in the running configuration")
+    assert compared(fresh)["verdict"] == "ok"
+
+
 def advised(gateway: Gateway, check: str) -> tuple[str, list[list[str]]]:
     """Return what a check finds first, and the agent's commands in what it advises."""
     result = gateway("doctor", "--sysroot", gateway.ready["sysroot"], "--format", "json")

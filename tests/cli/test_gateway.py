@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,32 @@ def test_what_a_commit_would_do_and_does(fresh: Gateway) -> None:
     assert done(fresh("commit")) == "committed\n"
 
     assert commands(fresh)[len(before) :] == ["ipsec stop", "qat_service start", "ipsec start"]
-    assert done(fresh("plan")).splitlines()[0] == "nothing to do"
+    assert done(fresh("plan")).splitlines()[0] == "candidate is running: nothing to do"
+    assert done(fresh("plan", "--source", "running")).splitlines()[0] == "nothing to do"
+
+
+def test_a_change_that_the_machine_has_nothing_to_do_for_is_one(fresh: Gateway) -> None:
+    done(fresh("set", "qat", "ipsec-refresh", "none"))
+    assert done(fresh("plan")).splitlines()[0] == (
+        "candidate differs from running, and nothing is to be done on the machine"
+    )
+    assert done(fresh("commit")) == "committed\n"
+    before = commands(fresh)
+
+    said = "nothing to commit: candidate is running; if the machine had drifted from it, that is put right\n"
+    assert done(fresh("commit")) == said
+    assert commands(fresh) == before
+
+
+def test_a_commit_of_what_is_running_puts_right_what_has_drifted(fresh: Gateway) -> None:
+    done(fresh("set", "qat", "enabled", "true"))
+    done(fresh("commit"))
+    service = Path(fresh.ready["sysroot"]) / "etc/init.d/qat_service"
+    subprocess.run([service, "stop"], stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=True)
+    assert "down" in done(fresh("show", "qat"))
+
+    assert done(fresh("commit")).startswith("nothing to commit: candidate is running; if the machine had drifted")
+    assert "up" in done(fresh("show", "qat"))
 
 
 def test_status_of_what_is_up(up: Gateway) -> None:
@@ -155,10 +181,13 @@ def test_config_is_the_intent_and_what_the_driver_has(fresh: Gateway) -> None:
     assert lines.index("[GENERAL]") < lines.index("ServicesEnabled = cy")
 
     done(fresh("delete", "qat", "device", "3d:00.0", "services"))
+    first, *told = done(fresh("plan")).splitlines()
+    assert first == "candidate differs from running, and nothing is to be done on the machine"
     committed = fresh("commit")
     # What the plan says to mind is said before it is done.
     (note,) = committed.stderr.splitlines()
     assert note.startswith(f"note: settings of {ADDRESS} ")
+    assert told == [note]
     assert (committed.returncode, committed.stdout) == (0, "committed\n")
     assert "services configured" not in done(fresh("show", "qat", "device", "qat_dev0", "config"))
 
@@ -166,7 +195,7 @@ def test_config_is_the_intent_and_what_the_driver_has(fresh: Gateway) -> None:
 def test_set_takes_the_name_of_a_device_for_its_address(up: Gateway) -> None:
     try:
         done(up("set", "qat", "device", "qat_dev0", "section", "SSL", "cy-instances", "3"))
-        assert done(up("plan")).splitlines()[0] != "nothing to do"
+        assert done(up("plan")).splitlines()[0].split() == ["step", "what", "disturbs"]
 
         assert failed(up("set", "qat", "device", "qat_dev7", "enabled", "true")) == (
             f"there is no device qat_dev7: the devices are qat_dev0 ({ADDRESS})"
@@ -235,7 +264,7 @@ def test_a_refusal_names_the_node_and_the_reason(gateway: Gateway) -> None:
 
     assert line.endswith(" (no-such-device, /ha:acceleration/ha:qat/ha:device[ha:address='0000:3d:00.1'])")
     assert ADDRESS in line
-    assert done(gateway("plan")).splitlines()[0] == "nothing to do"
+    assert done(gateway("plan")).splitlines()[0] == "candidate is running: nothing to do"
 
 
 def test_what_is_not_there_cannot_be_deleted(gateway: Gateway) -> None:
@@ -246,11 +275,11 @@ def test_what_is_not_there_cannot_be_deleted(gateway: Gateway) -> None:
 
 def test_discard_forgets_what_was_set(gateway: Gateway) -> None:
     done(gateway("set", "qat", "enabled", "true"))
-    assert done(gateway("plan")).splitlines()[0] != "nothing to do"
+    assert done(gateway("plan")).splitlines()[0].split() == ["step", "what", "disturbs"]
 
     assert done(gateway("discard")) == ""
 
-    assert done(gateway("plan")).splitlines()[0] == "nothing to do"
+    assert done(gateway("plan")).splitlines()[0] == "candidate is running: nothing to do"
 
 
 def test_a_commit_that_fails_says_at_which_step(fresh: Gateway) -> None:
@@ -295,7 +324,7 @@ def test_a_confirmed_commit_is_cancelled_from_another_session(fresh: Gateway) ->
     assert done(fresh(*words)) == "cancelled: running is what it was before the confirmed commit\n"
 
     assert "down" in done(fresh("show", "qat"))
-    assert done(fresh("commit")) == "committed\n"
+    assert done(fresh("commit")).startswith("nothing to commit: candidate is running")
 
 
 def test_a_token_that_is_none(gateway: Gateway) -> None:

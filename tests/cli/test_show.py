@@ -192,4 +192,5 @@ def test_ipsec_that_is_not_shown_may_be_kept_from_the_user(capsys: pytest.Captur
     lines = shown(capsys, show_ipsec, "<ipsec><service><state>not-installed</state></service></ipsec>")
     assert lines[0] == "state  not-installed"
     assert "access control keeps them from you" in lines[1]
+    assert "charon has no VICI socket" in lines[1]
     assert shown(capsys, show_ipsec, "")[0] == "The agent reports nothing of the IPsec service."

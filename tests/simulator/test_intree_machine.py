@@ -163,7 +163,7 @@ def test_the_command_serves_until_it_is_ended_and_leaves_no_process(
     ("arguments", "status", "said"),
     [
         (["--device", DEVICE], 0, "The devices' files are plain files."),
-        (["--device", "c6xx"], 0, ""),
+        (["--device", "c6xx"], 0, "A simulated machine is in "),
         (["--device", DEVICE, "--host", "big"], 2, "--host and --device exclude each other"),
         (["--device", "c6xx", "--driver", "in-tree"], 0, "The devices' files are plain files."),
         (["--device", DEVICE, "--kernel", "5.4"], 2, "a 4xxx is simulated with Linux 6.0 and later only, not with 5.4"),
@@ -176,7 +176,19 @@ def test_the_command_says_what_it_made_and_why_not(
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
     assert (result.returncode, result.stdout) == (status, "")
     assert said in result.stderr
-    assert bool(said) == bool(result.stderr)
+    served = "To serve it: accel-agent serve --sysroot" in result.stderr
+    assert served == (status == 0)
+
+
+def test_the_command_says_that_it_replaces_a_machine_and_how_to_serve_it(tmp_path: Path) -> None:
+    root = tmp_path / "a machine"
+    for before in ("", "The simulated machine that was there is replaced. "):
+        command = [sys.executable, "-m", "agent", "simulate", str(root), "--device", "c6xx"]
+        result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+        assert result.stderr == (
+            f"{before}A simulated machine is in {root}. To serve it: accel-agent serve --sysroot '{root}'"
+            " --state-dir ./state --listen 127.0.0.1:8300 --unix-socket ./netconf.sock\n"
+        )
 
 
 def test_a_machine_without_the_driver_has_only_the_device(make: Make) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from translators.doctor.examination import CHECKS, examine
 from translators.doctor.look import Look
@@ -19,13 +19,13 @@ FOLDER = f"{DEBUGFS}/qat_c3xxx_0000:01:00.0"
 RELEASE = "6.6.1"
 
 
-def findings(host: RecordedHost, name: str, **options: bool) -> list[Finding]:
+def findings(host: RecordedHost, name: str, **options: Any) -> list[Finding]:
     """Return what one check finds on a machine; the options are those of ``Look``."""
     check = next(check for check in CHECKS if check.name == name)
     return [finding for _, finding in examine(Look(host, **options), root=True, checks=[check])]
 
 
-def only(host: RecordedHost, name: str, **options: bool) -> Finding:
+def only(host: RecordedHost, name: str, **options: Any) -> Finding:
     """Return the one thing that a check finds."""
     (finding,) = findings(host, name, **options)
     return finding

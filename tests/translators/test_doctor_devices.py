@@ -103,6 +103,15 @@ def test_where_an_agent_serves_it_starts_the_devices(gateway: MakeGateway) -> No
         assert past in (only(machine, "device-state").action or "")
 
 
+def test_only_the_device_that_is_disabled_may_be_down(gateway: MakeGateway) -> None:
+    host = gateway(PF, "c3xxx@0000:02:00.0")
+    disabled, other = findings(host, "device-state", agent=True, disabled=lambda: frozenset({"0000:01:00.0"}))
+    assert (disabled.verdict, disabled.action) == (OK, None)
+    assert disabled.text.startswith("0000:01:00.0 ")
+    assert disabled.text.endswith(" is down: it is disabled in the running configuration")
+    assert (other.verdict, "0000:02:00.0" in other.text) == (PROBLEM, True)
+
+
 def test_a_state_that_cannot_be_told(gateway: MakeGateway) -> None:
     host = gateway(PF)
     del host.files["/proc/interrupts"]

@@ -78,7 +78,9 @@ def state(look: Look) -> Iterator[Finding]:
     for device in look.devices:
         found = look.states[device.address]
         text = f"{device.label} is {found.status}: {found.reason}"
-        if found.status == "down":
+        if found.status == "down" and device.address in look.disabled():
+            yield Finding(OK, f"{device.label} is down: it is disabled in the running configuration")
+        elif found.status == "down":
             yield Finding(PROBLEM, text, f"{_start(look, device)} {_AGAIN}")
         elif found.status == "failed":
             action = "Restart the device; if that fails, switch the machine off and on again: a warm boot may not do."

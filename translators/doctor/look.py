@@ -18,6 +18,8 @@ from translators.qat.state import COUNTERS, Observer
 from translators.sources import SourceError, decoded, read_attribute
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from translators.host import Host
     from translators.qat.counters import Engine
     from translators.qat.devices import Device, Inventory
@@ -45,15 +47,25 @@ class Look:
     """The machine as the checks see it. What it offers raises SourceError or OSError where a source is broken.
 
     ``interval`` is the seconds between two samples of what counts; ``heartbeat``: the devices' firmware may be asked;
-    ``agent``: an agent manages the machine, so that what is advised is what it can do.
+    ``agent``: an agent manages the machine, so that what is advised is what it can do. ``disabled`` returns the
+    addresses of the devices that its running configuration disables.
     """
 
-    def __init__(self, host: Host, *, interval: float = 1.0, heartbeat: bool = False, agent: bool = False) -> None:
+    def __init__(
+        self,
+        host: Host,
+        *,
+        interval: float = 1.0,
+        heartbeat: bool = False,
+        agent: bool = False,
+        disabled: Callable[[], frozenset[str]] = frozenset,
+    ) -> None:
         self._door = Door(host)
         self.host = self._door.host
         self.interval = interval
         self.heartbeat = heartbeat
         self.agent = agent
+        self.disabled = disabled
 
     @property
     def denied(self) -> bool:
