@@ -34,6 +34,16 @@ def read_bytes(host: Host, path: str, *, limit: int = TEXT_LIMIT) -> bytes | Non
         raise SourceError(path, error.strerror or str(error)) from error
 
 
+def read_beginning(host: Host, path: str, *, limit: int) -> bytes | None:
+    """Return a regular file's first bytes, ``limit`` at most; None where there is no file. Raises SourceError."""
+    try:
+        return host.piece(path, 0, limit=limit).data
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise SourceError(path, error.strerror or str(error)) from error
+
+
 def read_text(host: Host, path: str, *, limit: int = TEXT_LIMIT) -> str | None:
     """Return a file's text, None where there is none. Raises SourceError, also for what is no text."""
     data = read_bytes(host, path, limit=limit)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agent.tree import Key
 
 _DEVICE: Final = "/hardware-acceleration:acceleration/qat/device"
+_CPU: Final = "/hardware-acceleration:acceleration/cpu"
 _IPSEC: Final = "/hardware-acceleration:acceleration/ipsec"
 _MONITORING: Final = "/ietf-netconf-monitoring:netconf-state"
 _RECEIVER: Final = "/ietf-subscribed-notifications:subscriptions/subscription/receivers/receiver"
@@ -23,6 +24,7 @@ _COUNTERS: Final = (
     f"{_DEVICE}/flows",
     f"{_DEVICE}/interrupt",
     f"{_DEVICE}/heartbeat/sent",
+    f"{_CPU}/time",
     f"{_IPSEC}/service/uptime",
     *(f"{_IPSEC}/security-association/{name}" for name in ("bytes-in", "bytes-out", "packets-in", "packets-out")),
     f"{_MONITORING}/statistics",

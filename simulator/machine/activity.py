@@ -7,6 +7,7 @@ from simulator.machine import sysroot
 from simulator.machine.inventory import Device, Machine
 from simulator.machine.sysroot import MachineError
 
+_TURNS = f"{sysroot.STATE}/turns"
 _TICKS = f"{sysroot.STATE}/ticks"
 
 
@@ -76,18 +77,29 @@ def end(machine: Machine, device: Device) -> None:
     sysroot.discard(machine.root, _file(device))
 
 
-def ticks(machine: Machine) -> int:
+def turns(machine: Machine) -> int:
     """Return how many turns of the hardware this machine has seen. Raises MachineError, OSError."""
-    data = sysroot.read(machine.root, _TICKS)
+    return _counted(machine, _TURNS)
+
+
+def ticks(machine: Machine) -> int:
+    """Return in how many of them there was traffic. Raises MachineError, OSError."""
+    return _counted(machine, _TICKS)
+
+
+def count_turn(machine: Machine, *, traffic: bool) -> None:
+    """Count one turn."""
+    sysroot.publish(machine.root, _TURNS, b"%d\n" % (turns(machine) + 1))
+    if traffic:
+        sysroot.publish(machine.root, _TICKS, b"%d\n" % (ticks(machine) + 1))
+
+
+def _counted(machine: Machine, name: str) -> int:
+    data = sysroot.read(machine.root, name)
     try:
         return int(data or b"0")
     except ValueError as error:
-        raise MachineError(f"{machine.root}/{_TICKS} is not a number: {data!r}") from error
-
-
-def count_tick(machine: Machine) -> None:
-    """Count one turn."""
-    sysroot.publish(machine.root, _TICKS, b"%d\n" % (ticks(machine) + 1))
+        raise MachineError(f"{machine.root}/{name} is not a number: {data!r}") from error
 
 
 def _file(device: Device) -> str:

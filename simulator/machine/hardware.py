@@ -90,9 +90,10 @@ def turn(machine: Machine) -> bool:
             moved = True
             activity.record(machine, device, after)
             kernel.show_counters(machine, device, after)
+    activity.count_turn(machine, traffic=moved)
     if moved:
-        activity.count_tick(machine)
         kernel.show_tables(machine)
+    kernel.show_times(machine)
     return bool(up)
 
 

@@ -7,7 +7,7 @@ debugfs of a device of the former that is down can't be opened (EFAULT); here th
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from simulator.machine import activity, algorithms, driverconf, interrupts, intree, ipsec, sysroot
+from simulator.machine import activity, algorithms, cputime, driverconf, interrupts, intree, ipsec, sysroot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +62,13 @@ def show(machine: "Machine") -> None:
     for device in machine.devices:
         show_device(machine, device, activity.current(machine, device))
     show_tables(machine)
+    show_times(machine)
+
+
+def show_times(machine: "Machine") -> None:
+    """Write /proc/stat."""
+    text = cputime.render(machine.cpus, activity.turns(machine), activity.ticks(machine))
+    sysroot.publish(machine.root, "proc/stat", text)
 
 
 def show_tables(machine: "Machine") -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FLOWS = (
     '<acceleration xmlns="urn:accel-agent:hardware-acceleration"><qat><device><flows/></device></qat></acceleration>'
 )
+TIME = '<acceleration xmlns="urn:accel-agent:hardware-acceleration"><cpu><time/></cpu></acceleration>'
 LIBRARY = '<yang-library xmlns="urn:ietf:params:xml:ns:yang:ietf-yang-library"/>'
 
 
@@ -261,8 +262,8 @@ def test_rules_that_change_take_away_and_give(model: Model, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("wanted", "reason"),
-    [(FLOWS, "on-change-unsupported"), (LIBRARY, "unchanging-selection")],
-    ids=["counters", "what is fixed"],
+    [(FLOWS, "on-change-unsupported"), (TIME, "on-change-unsupported"), (LIBRARY, "unchanging-selection")],
+    ids=["counters", "times", "what is fixed"],
 )
 def test_what_has_no_changes_to_tell_is_refused(model: Model, tmp_path: Path, wanted: str, reason: str) -> None:
     async def scenario(bench: Bench) -> None:
@@ -286,6 +287,25 @@ def test_counters_are_in_full_updates_and_start_no_other(model: Model, tmp_path:
         await sleep(1)
         assert "<in-sessions>1</in-sessions>" in listener.messages[0][1]
         counted["ietf-netconf-monitoring:netconf-state"]["statistics"]["in-sessions"] = 2
+        bench.subscriptions.looked()
+        await sleep(1)
+        assert listener.got == ["push-update 1"]
+
+    run(model, tmp_path, scenario)
+
+
+def test_time_that_passes_on_the_cpus_is_no_change(model: Model, tmp_path: Path) -> None:
+    cpu: dict[str, Any] = {"aes-ni": True, "time": {"busy": "5", "total": "90"}}
+    wanted = TIME.replace("<cpu><time/></cpu>", "<cpu/>")
+
+    async def scenario(bench: Bench) -> None:
+        path = "/hardware-acceleration:acceleration/cpu"
+        bench.operational.provide(path, lambda _wanted: {"hardware-acceleration:acceleration": {"cpu": cpu}})
+        listener = bench.listener()
+        await bench.on_change(listener, wanted, "operational")
+        await sleep(1)
+        assert "<busy>5</busy>" in listener.messages[0][1]
+        cpu["time"] = {"busy": "6", "total": "190"}
         bench.subscriptions.looked()
         await sleep(1)
         assert listener.got == ["push-update 1"]

@@ -115,20 +115,21 @@ def test_once_prints_what_is_there(up: Gateway) -> None:
     lines = printed(up("monitor", "--once"))
 
     assert lines[0].endswith(f"  {up.ready['unix_socket']}")
-    assert lines[1:4] == [
+    assert lines[1:5] == [
         "QAT: configured yes, active yes, fallen back to software no",
+        "CPU: load –",
         "",
         "device    address       state  requests/s  in flight  errors c/n/f  link errors  heartbeat",
     ]
-    assert lines[4].split()[:3] == ["qat_dev0", ADDRESS, "up"]
-    assert lines[6:9] == [
+    assert lines[5].split()[:3] == ["qat_dev0", ADDRESS, "up"]
+    assert lines[7:10] == [
         "IPsec: strongswan-starter running",
         "no tunnels: there are none, or you have no right to read them",
         "",
     ]
     # What was before the command was started is told, too.
-    assert lines[9] == "last events"
-    assert [line.split("  ", 1)[1] for line in lines[10:12]] == [
+    assert lines[10] == "last events"
+    assert [line.split("  ", 1)[1] for line in lines[11:13]] == [
         "acceleration is on (commit)",
         f"qat_dev0 ({ADDRESS}): down → up",
     ]
@@ -138,15 +139,15 @@ def test_once_without_a_device(bare_gateway: Gateway) -> None:
     lines = printed(bare_gateway("monitor", "--once"))
 
     assert lines[1] == "QAT: configured no, active no, fallen back to software no"
-    assert lines[3] == "no QAT device: there is none, or you have no right to read it"
+    assert lines[4] == "no QAT device: there is none, or you have no right to read it"
     assert lines[-1] == "none"
 
 
 def test_a_device_that_is_down_says_why(gateway: Gateway) -> None:
     lines = printed(gateway("monitor", "--once"))
 
-    assert lines[4].split() == [ADDRESS, ADDRESS, "down", *"–––––"]
-    assert lines[5].startswith(f"  {ADDRESS}: ")
+    assert lines[5].split() == [ADDRESS, ADDRESS, "down", *"–––––"]
+    assert lines[6].startswith(f"  {ADDRESS}: ")
 
 
 def test_count_prints_that_many_pictures_with_the_rate_between_them(up: Gateway) -> None:
@@ -156,6 +157,9 @@ def test_count_prints_that_many_pictures_with_the_rate_between_them(up: Gateway)
     (row,) = [line.split() for line in lines if "█" in line]
     assert row[:3] == ["qat_dev0", ADDRESS, "up"]
     assert int(row[3]) > 0
+    first, second = [line for line in lines if line.startswith("CPU: ")]
+    assert first == "CPU: load –"
+    assert re.fullmatch(r"CPU: load [1-9][0-9]? %", second)
 
 
 def test_json_is_an_object_a_line(up: Gateway) -> None:
@@ -168,6 +172,10 @@ def test_json_is_an_object_a_line(up: Gateway) -> None:
     assert grown > 0
     assert rate_of(second) == pytest.approx(grown / second["seconds"], rel=0.01)
     assert rate_of(first) is None
+    busy, total = (second[HA]["cpu"]["time"][leaf] - first[HA]["cpu"]["time"][leaf] for leaf in ("busy", "total"))
+    assert 0 < busy < total
+    assert second["rates"]["cpu"] == {"load": pytest.approx(100 * busy / total, abs=0.001)}
+    assert "cpu" not in first["rates"]
     assert first["events"] == second["events"] == []
 
 
@@ -194,7 +202,7 @@ def test_errors_are_shown(tmp_path: Path) -> None:
         simulator.faults.errors(Path(gateway.ready["sysroot"]), "0000:6b:00.0", correctable=4)
         lines = printed(gateway("monitor", "--once"))
 
-    headings, row = (line.split("  ") for line in lines[3:5])
+    headings, row = (line.split("  ") for line in lines[4:6])
     assert "4/0/0" in row, (headings, row)
 
 
@@ -279,9 +287,11 @@ def test_a_user_sees_what_access_control_permits(tmp_path: Path) -> None:
         assert gateway("commit").returncode == 0
 
         lines = printed(gateway.ssh("monitor", "--once", "--accept-new-host-key", home=tmp_path))
+        (line,) = printed(gateway.ssh("monitor", "--once", "--format", "json", home=tmp_path))
 
-    assert lines[4].split()[:5] == ["qat_dev0", ADDRESS, "up", "–", "–"]
-    assert lines[5].startswith("  qat_dev0: no requests/s: its driver counts none, or you have no right to read them")
+    assert "cpu" not in json.loads(line)[HA]
+    assert lines[5].split()[:5] == ["qat_dev0", ADDRESS, "up", "–", "–"]
+    assert lines[6].startswith("  qat_dev0: no requests/s: its driver counts none, or you have no right to read them")
     assert any(line.endswith("acceleration is on (commit)") for line in lines)
 
 

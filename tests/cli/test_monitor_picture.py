@@ -13,7 +13,7 @@ from agent.cli.monitor.columns import Column, rows
 from agent.cli.monitor.draw import draw
 from agent.cli.monitor.events import Event
 from agent.cli.monitor.picture import Picture, Sample, advance
-from agent.cli.monitor.rates import bits, rate, sparkline
+from agent.cli.monitor.rates import bits, load, rate, sparkline
 from agent.cli.monitor.tree import as_tree
 
 if TYPE_CHECKING:
@@ -141,6 +141,54 @@ def test_what_happened_while_there_was_no_agent_is_in_no_rate() -> None:
     assert after.devices[0].rates == (None, 10.0, None)
 
 
+BUSY, TOTAL = 10**6, 10**7
+
+
+def times(clock: float, busy: int | None, total: int | None) -> Sample:
+    """Return that the CPUs have spent so much more than at first."""
+    counted = {"busy": busy and BUSY + busy, "total": total and TOTAL + total}
+    told = {leaf: value for leaf, value in counted.items() if value is not None}
+    return Sample(clock, NOON + timedelta(seconds=clock), {"cpu": {"time": told}} if told else {})
+
+
+@pytest.mark.parametrize(
+    ("busy", "total", "percent"),
+    [
+        (101, 401, 25.0),
+        (1, 401, 0.0),
+        (401, 401, 100.0),
+        (401, 391, 100.0),  # idle went back a little
+        (101, 1, None),  # no time has passed
+        (-9, 401, None),
+        (101, -9, None),
+        (5 - BUSY, 90 - TOTAL, None),  # began anew
+        (None, 401, None),
+        (101, None, None),
+        (None, None, None),
+    ],
+)
+def test_the_load_is_the_busy_part_of_the_time_since_the_picture_before(
+    busy: int | None, total: int | None, percent: float | None
+) -> None:
+    picture = pictures(times(0, 1, 1), times(60, busy, total))
+
+    assert picture.load == percent
+    assert shown(picture)[2] == ("CPU: load –" if percent is None else f"CPU: load {percent:.0f} %")
+    assert as_tree(picture)["rates"].get("cpu") == (None if percent is None else {"load": percent})
+
+
+def test_a_counter_of_times_goes_on_over_a_wrap() -> None:
+    assert load({"busy": 2**64 - 5, "total": 2**64 - 10}, {"busy": 5, "total": 30}) == 25.0
+
+
+def test_there_is_no_load_on_a_first_picture_nor_after_the_agent_was_away() -> None:
+    first, second, back = times(0, 1, 1), times(1, 51, 201), times(60, 500, 900)
+
+    assert pictures(first).load is None
+    assert pictures(first, second, lost(2)).load == 25.0
+    assert pictures(first, second, lost(2), back).load is None
+
+
 def test_traffic_is_that_of_the_same_association() -> None:
     rekeyed = tunnel(5, id=8)
     picture = pictures(sample(0, tunnels=[tunnel(1000)]), sample(2, tunnels=[tunnel(3000), rekeyed]))
@@ -200,10 +248,11 @@ def test_what_is_not_known_is_a_dash() -> None:
     lines = shown(pictures(sample(0, bare, tunnels=[{"connection": "site", "child": "lan", "id": 7}])))
 
     assert lines[1] == "QAT: configured –, active –, fallen back to software –"
-    assert lines[4].split() == [ADDRESS, ADDRESS, *"––––––"]
-    assert lines[6] == "IPsec: – –"
-    assert lines[8].split() == ["site/lan", "7", *"–––––––––"]
-    assert "0" not in "".join(lines[8].split()[2:])
+    assert lines[2] == "CPU: load –"
+    assert lines[5].split() == [ADDRESS, ADDRESS, *"––––––"]
+    assert lines[7] == "IPsec: – –"
+    assert lines[9].split() == ["site/lan", "7", *"–––––––––"]
+    assert "0" not in "".join(lines[9].split()[2:])
 
 
 def test_what_a_user_may_not_read_is_told_as_such() -> None:
@@ -226,7 +275,7 @@ def test_a_picture_has_rates_a_sparkline_and_errors() -> None:
         sample(2, device(90, errors=errors, heartbeat={"status": "healthy"})),
     )
 
-    row = shown(picture)[4].split()
+    row = shown(picture)[5].split()
 
     assert row == ["qat_dev1", ADDRESS, "up", "80", "▂█", "–", "3/0/–", "–", "healthy"]
 
@@ -235,9 +284,9 @@ def test_the_first_picture_has_the_rate_that_the_agent_measured() -> None:
     served = device()
     served["flows"] = {"request-rate": 31, "requests": 5}
 
-    assert shown(pictures(sample(0, served)))[4].split()[3] == "31"
-    assert shown(pictures(sample(0, served), sample(1, served)))[4].split()[3] == "0"
-    assert shown(pictures(sample(0, served), lost(1), sample(2, served)))[4].split()[3] == "–"
+    assert shown(pictures(sample(0, served)))[5].split()[3] == "31"
+    assert shown(pictures(sample(0, served), sample(1, served)))[5].split()[3] == "0"
+    assert shown(pictures(sample(0, served), lost(1), sample(2, served)))[5].split()[3] == "–"
 
 
 def test_a_device_that_is_not_up_says_why() -> None:
@@ -254,7 +303,7 @@ def test_a_tunnel_shows_its_traffic_and_its_verdict_and_those_that_carry_none_co
         sample(0, tunnels=[tunnel(0, **leafs), deleting]), sample(1, tunnels=[tunnel(125_000, **leafs), deleting])
     )
 
-    headings, first, second = shown(picture)[6:9]
+    headings, first, second = shown(picture)[7:10]
 
     assert headings.split("  ")[0] == "tunnel"
     assert first.split()[:3] == ["site/dmz", "7", "DELETING"]
@@ -289,7 +338,7 @@ def test_a_problem_is_told_above_what_was_known() -> None:
 
     as_of = NOON.astimezone().strftime("%H:%M:%S")
     assert lines[1] == f"no agent answers (below: as of {as_of})"
-    assert lines[5].startswith("qat_dev1")
+    assert lines[6].startswith("qat_dev1")
     assert shown(pictures(lost(5)))[1] == "no agent answers"
 
 
@@ -310,10 +359,10 @@ def test_what_matters_least_gives_way_on_a_narrow_terminal() -> None:
 
     wide, narrow = shown(picture, 120), shown(picture, 40)
 
-    assert " ".join(wide[3].split()) == "device address state requests/s in flight errors c/n/f link errors heartbeat"
-    assert len(wide[4]) > 100
-    assert narrow[3].split() == ["device", "state", "requests/s"]
-    assert narrow[4].split() == ["qat_dev1", "up", "197"]
+    assert " ".join(wide[4].split()) == "device address state requests/s in flight errors c/n/f link errors heartbeat"
+    assert len(wide[5]) > 100
+    assert narrow[4].split() == ["device", "state", "requests/s"]
+    assert narrow[5].split() == ["qat_dev1", "up", "197"]
 
 
 def test_a_low_terminal_shows_of_everything_a_little() -> None:
@@ -324,12 +373,12 @@ def test_a_low_terminal_shows_of_everything_a_little() -> None:
     lines = shown(picture, 100, 24)
 
     assert len(lines) == 24
-    assert "… 47 more: make the terminal higher, or see accel-agent show" in lines
+    assert "… 48 more: make the terminal higher, or see accel-agent show" in lines
     assert lines[-4:-2] == ["", "last events"]
     assert lines[-2].endswith("acceleration is on")
     assert lines[-1].endswith("acceleration is off")
     assert len(shown(picture, 100, 5)) == 5
-    assert len(shown(picture, 100, 200)) == 2 + 11 + 53 + 32
+    assert len(shown(picture, 100, 200)) == 3 + 11 + 53 + 32
 
 
 def test_nothing_in_the_data_steers_the_terminal() -> None:

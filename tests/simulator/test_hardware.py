@@ -88,6 +88,34 @@ def test_interrupts_of_a_bank_come_to_the_cpu_it_is_bound_to(make: Make) -> None
     assert [cpu for cpu, count in enumerate(table["qat_03:01.00"]) if count] == [3]
 
 
+def _times(gateway: Gateway) -> list[list[int]]:
+    """Return what /proc/stat counts: of all CPUs together, and of each."""
+    lines = gateway.text("proc/stat").splitlines()
+    return [[int(count) for count in line.split()[1:]] for line in lines if line.startswith("cpu")]
+
+
+def test_the_time_of_the_cpus_passes_and_traffic_makes_them_busy(make: Make) -> None:
+    gateway, machine = _by_hand(make, "c3xxx", cpus=3)
+    before = _times(gateway)
+    assert len(before) == 4
+    shares: list[set[int]] = [set(), set()]
+    for turn in range(10):
+        if turn == 5:
+            gateway.ipsec("stop")
+            hardware.turn(machine)  # the last answers
+            before = _times(gateway)
+        assert hardware.turn(machine)
+        now = _times(gateway)
+        assert now[0] == [sum(column) for column in zip(*now[1:], strict=True)]
+        grown = [new - old for old, new in zip(before[0], now[0], strict=True)]
+        assert min(grown) >= 0
+        assert sum(grown) == 150
+        shares[turn >= 5].add(sum(grown) - grown[3])
+        before = now
+    assert min(shares[0]) > max(shares[1]) > 0
+    assert len(shares[0]) > 1
+
+
 def test_what_serves_no_symmetric_crypto_carries_no_traffic(make: Make) -> None:
     gateway, machine = _by_hand(make, "c3xxx")
     for services, instances in (("dc", 4), ("asym", 4), ("cy", 0)):

@@ -109,6 +109,8 @@ def test_a_filter_for_one_devices_flows_reads_only_that_devices_file(three: Trac
     assert three.opened(_rpc("get", f'<filter type="subtree">{qat("<enabled/>")}</filter>')) == []
     aes = f'<acceleration xmlns="{HA}"><cpu><aes-ni/></cpu></acceleration>'
     assert three.opened(_rpc("get", f'<filter type="subtree">{aes}</filter>')) == ["/proc/cpuinfo"]
+    time = f'<acceleration xmlns="{HA}"><cpu><time/></cpu></acceleration>'
+    assert three.opened(_rpc("get", f'<filter type="subtree">{time}</filter>')) == ["/proc/stat"]
 
 
 @WAYS

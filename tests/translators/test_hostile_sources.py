@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from translators.cpu import times
 from translators.crypto import cpuinfo, proc_crypto
 from translators.host import READ_LIMIT
 from translators.qat import adf_status, counters, dev_cfg, heartbeat, interrupts, intree, ras, telemetry
@@ -126,6 +127,13 @@ SOURCES = {
         (_cpu(0, "Example 12", "fpu aes vaes") + _cpu(1, "Example 12", "fpu aes vaes"), _cpu(0, "Example 34", "fpu")),
         lambda host: sorted(found.features) if (found := cpuinfo.read(host)) and found.features else (),
         READ_LIMIT,
+    ),
+    "times": Source(
+        times.STAT,
+        ("cpu  9041 12 877 66012 530 0 41 7 0 0\ncpu0 9041 12 877 66012 530 0 41 7 0 0\nintr 5\n",
+         "cpu  1 2 3 4 5 6 7 8\n"),
+        lambda host: _fields(times.read(host), "busy", "total"),
+        0,  # only its beginning is read: see test_cpu_times
     ),
     "telemetry": Source(
         f"{FOLDER}/telemetry/device_data",

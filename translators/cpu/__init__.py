@@ -1,1 +1,1 @@
-"""The subtree ``cpu``: what the CPU itself can do for cryptography."""
+"""The subtree ``cpu``: what the CPU itself can do for cryptography, and how long it was busy."""

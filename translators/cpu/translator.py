@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from translators.base import Fault, Plan, Reading
-from translators.cpu import hypervisor
+from translators.cpu import hypervisor, times
 from translators.crypto import cpuinfo
 from translators.sources import SourceError
 
@@ -20,7 +20,7 @@ _VIRTUAL: Final = "hypervisor"
 
 
 class CpuTranslator:
-    """What the CPU can do for cryptography."""
+    """What the CPU can do for cryptography, and how long it was busy."""
 
     path: ClassVar[str] = PATH
 
@@ -28,16 +28,38 @@ class CpuTranslator:
         return Plan()
 
     def operational(self, host: Host, wanted: Selection, running: Tree) -> Reading:  # noqa: ARG002 - same
-        try:
-            cpu = cpuinfo.read(host)
-        except SourceError as error:
-            return Reading({}, (Fault(PATH, str(error)),))
-        if cpu is None:
-            return Reading({})
+        tree: Tree = {}
         faults: list[Fault] = []
-        below = _below(cpu, host, faults) if wanted.wants("hypervisor") or wanted.wants("note") else None
-        tree = _tree(cpu, below)
-        return Reading({name: value for name, value in tree.items() if wanted.wants(name)}, tuple(faults))
+        # The times are in a file of their own: who asks for one of both has the other one not read.
+        if wanted.everything or any(branch.name != "time" for branch in wanted.branches):
+            tree |= _features(host, wanted, faults)
+        if (leafs := wanted.into("time")) is not None:
+            tree |= _time(host, leafs, faults)
+        return Reading(tree, tuple(faults))
+
+
+def _features(host: Host, wanted: Selection, faults: list[Fault]) -> Tree:
+    try:
+        cpu = cpuinfo.read(host)
+    except SourceError as error:
+        faults.append(Fault(PATH, str(error)))
+        return {}
+    if cpu is None:
+        return {}
+    below = _below(cpu, host, faults) if wanted.wants("hypervisor") or wanted.wants("note") else None
+    return {name: value for name, value in _tree(cpu, below).items() if wanted.wants(name)}
+
+
+def _time(host: Host, wanted: Selection, faults: list[Fault]) -> Tree:
+    try:
+        spent = times.read(host)
+    except SourceError as error:
+        faults.append(Fault(f"{PATH}/time", str(error)))
+        return {}
+    if spent is None:
+        return {}
+    leafs = {"busy": spent.busy, "total": spent.total}
+    return {"time": {name: value for name, value in leafs.items() if wanted.wants(name)}}
 
 
 def _below(cpu: cpuinfo.Cpu, host: Host, faults: list[Fault]) -> str | None:

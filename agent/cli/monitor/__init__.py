@@ -1,4 +1,4 @@
-"""``monitor``: the live view of the devices, their requests and errors, and of the IPsec tunnels."""
+"""``monitor``: the live view of the devices, their requests and errors, of the CPU's load and of the IPsec tunnels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def add(commands: Any) -> None:  # noqa: ANN401 - argparse's own type is private
         "monitor",
         help="watch devices, requests, errors and tunnels",
         description="Show, again and again, the state of each QAT device, its requests a second and its errors, the\n"
-        "IPsec tunnels with their traffic and whether an accelerator does their work, and the last events.",
+        "CPU's load, the IPsec tunnels with their traffic and whether an accelerator does their work, and the last\n"
+        "events.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

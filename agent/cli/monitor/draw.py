@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from agent.cli.monitor import devices, events, tunnels
-from agent.cli.monitor.words import value
+from agent.cli.monitor.words import UNKNOWN, value
 from agent.cli.output import plain
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _EVENTS_WITHOUT_LIMIT: Final = 10
 def draw(picture: Picture, heading: str, *, width: int | None = None, height: int | None = None) -> list[Text]:
     """Return the lines of a picture, no more and no longer than there is room for; None is no limit."""
     tree = picture.tree or {}
-    first = [Text(plain(heading)), *_problem(picture), _acceleration(tree)]
+    first = [Text(plain(heading)), *_problem(picture), _acceleration(tree), _load(picture.load)]
     above = [Text(), *devices.lines(picture.devices, width)]
     below = [Text(), _service(tree), *tunnels.lines(picture.associations, width)]
     last = [Text(), Text("last events", style="bold"), *_events(picture)]
@@ -58,6 +58,10 @@ def _acceleration(tree: Tree) -> Text:
     if "qat" not in tree:
         return Text(_NO_QAT)
     return Text("QAT: " + ", ".join(f"{label} {value(tree['qat'].get(leaf))}" for leaf, label in _INTENT.items()))
+
+
+def _load(percent: float | None) -> Text:
+    return Text(f"CPU: load {UNKNOWN if percent is None else f'{percent:.0f} %'}")
 
 
 def _service(tree: Tree) -> Text:

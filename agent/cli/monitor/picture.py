@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from agent.cli.monitor.rates import rate
+from agent.cli.monitor.rates import load, rate
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -74,7 +74,8 @@ class Picture:
     """What is shown. With a ``problem`` nothing newer is known than what was reported at ``known_at``.
 
     ``clock`` is that of what was reported. ``seconds`` are those since the picture before, None where there is none to
-    compare with. ``events`` are the last ones, the oldest first; ``news`` those since the picture before.
+    compare with. ``load`` is that of all CPUs together since then, in %; None where it is not known. ``events`` are the
+    last ones, the oldest first; ``news`` those since the picture before.
     """
 
     time: datetime
@@ -82,6 +83,7 @@ class Picture:
     known_at: datetime | None = None
     seconds: float | None = None
     tree: Tree | None = None
+    load: float | None = None
     devices: tuple[Device, ...] = ()
     associations: tuple[Association, ...] = ()
     events: tuple[Event, ...] = ()
@@ -107,12 +109,18 @@ def advance(before: Picture | None, sample: Sample) -> Picture:
         known_at=sample.time,
         seconds=seconds,
         tree=sample.tree,
+        load=None if seconds is None else load(_times(before.tree), _times(sample.tree)),
         devices=_devices(before, sample.tree, seconds),
         associations=_associations(before, sample.tree, seconds),
         events=events,
         news=news,
         note=sample.note,
     )
+
+
+def _times(tree: Tree | None) -> Tree:
+    times: Tree = (tree or {}).get("cpu", {}).get("time", {})
+    return times
 
 
 def _devices(before: Picture, tree: Tree, seconds: float | None) -> tuple[Device, ...]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agent.cli.reply import Tree
+
 _MODULUS: Final = 2**64
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
 _UNITS: Final = ("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s")
@@ -23,6 +25,15 @@ def rate(before: object, after: object, seconds: float) -> float | None:
         return None
     grown = (after - before) % _MODULUS
     return grown / seconds if grown < _MODULUS // 2 else None
+
+
+def load(before: Tree, after: Tree) -> float | None:
+    """Return how busy the CPUs were between two readings of the model's cpu/time, in %; None where that isn't known."""
+    busy, total = (rate(before.get(leaf), after.get(leaf), 1) for leaf in ("busy", "total"))
+    if busy is None or not total:
+        return None
+    # The kernel's count of idle time can go back a little, and the total with it.
+    return min(100.0, 100 * busy / total)
 
 
 def sparkline(rates: Sequence[float | None], width: int) -> str:

@@ -28,10 +28,13 @@ def as_tree(picture: Picture) -> Tree:
             "time": time,
             "seconds": _rounded(picture.seconds),
             f"{MODULE}:acceleration": picture.tree,
-            "rates": {
-                "device": [_known(one) for one in devices],
-                "security-association": [_known(one) for one in associations],
-            },
+            "rates": _known(
+                {
+                    "device": [_known(one) for one in devices],
+                    "cpu": None if picture.load is None else {"load": _rounded(picture.load)},
+                    "security-association": [_known(one) for one in associations],
+                }
+            ),
             "events": news,
             "no-events": picture.note,
         }

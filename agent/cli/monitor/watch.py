@@ -27,6 +27,7 @@ _WANTED: Final = (
     ("qat", ("configured", "active", "fallback-active")),
     ("qat/device", ("address", "name", "oper-status", "status-reason", "errors", "link-errors", "heartbeat")),
     ("qat/device/flows", ("requests", "in-flight", "request-rate", "discontinuity-time")),
+    ("cpu/time", ("busy", "total")),
     ("ipsec/service", ("name", "state", "version")),
     ("ipsec/security-association", ()),
 )
