@@ -373,6 +373,20 @@ def test_one_fault_does_not_hide_another_nor_spoil_what_comes_next(wide: Model) 
     assert errors_of(wide, from_json(wide.root, {"t:top": {"rule": [{"id": "1", "act": "x"}]}})) == []
 
 
+def test_a_warning_is_no_error(tmp_path: Path) -> None:
+    """What is unusual in a module is kept beside the errors that come later."""
+    unusual = "container box { leaf v { type string; } must \"not(contains(., 'bad'))\"; }"
+    a, broken = modules_in(tmp_path, a=unusual, b="container no { when 'v'; leaf v { type string; } }")
+    model = load([a])
+
+    found = errors_of(model, from_json(model.root, {"a:box": {"v": "bad"}}))
+
+    assert found == [("operation-failed", "must-violation", "/a:box", ())]
+
+    with pytest.raises(StartError, match=r"b\.yang: When condition"):
+        load([a, broken])
+
+
 def test_errors_do_not_come_without_end(wide: Model) -> None:
     root = from_json(wide.root, {"t:top": {"rule": [{"id": str(number)} for number in range(200)]}})
     assert len(errors_of(wide, root)) == MOST_ERRORS
