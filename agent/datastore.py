@@ -80,10 +80,17 @@ class Datastores:
         """
         known = self._known(root)
         if known is None:
-            large = self._valid and len(root.xml()) > _SMALL
-            part = self._recheck.part(self._valid[0].root, root) if large else root
+            part = self.part(root)
             known = self._keep(_Valid(root, self._model.validator.validate(part.xml(), self._managed)))
         return known.managed
+
+    def part(self, root: Node) -> Node:
+        """Return what of a tree has to be looked at to find all that is not valid in it.
+
+        Left out is what it has in common with one that was found valid, as far as the model's constraints allow.
+        """
+        large = self._valid and len(root.xml()) > _SMALL
+        return self._recheck.part(self._valid[0].root, root) if large else root
 
     def effective(self, root: Node) -> dict[str, Any]:
         """Return a whole tree as RFC 7951 data with defaults. Raises NetconfError where it is not valid YANG data."""

@@ -53,17 +53,19 @@ class Recheck:
 
 
 def _changed(schema: SchemaNode, known: dict[Key, Node], entries: dict[Key, Node]) -> dict[Key, Node]:
-    """Return the entries that are not the known ones, and those that may clash with them.
+    """Return the entries that are not the known ones, and those that may clash with them, in their order.
 
     There is always one at least, as whether there is any may matter to the nodes above.
     """
     changed = {} if known is entries else {key: e for key, e in entries.items() if known.get(key) is not e}
-    taken = dict(changed)
+    clashing: set[Key] = set()
     for leafs in schema.unique:
         values = {value for entry in changed.values() if (value := _values(entry, leafs)) is not None}
         if values:
-            taken |= {key: entry for key, entry in entries.items() if _values(entry, leafs) in values}
-    return taken or dict(islice(entries.items(), 1))
+            clashing |= {key for key, entry in entries.items() if _values(entry, leafs) in values}
+    if clashing - changed.keys():
+        return {key: entry for key, entry in entries.items() if key in changed or key in clashing}
+    return changed or dict(islice(entries.items(), 1))
 
 
 def _values(entry: Node, leafs: tuple[tuple[SchemaNode, ...], ...]) -> _Values:
@@ -92,7 +94,7 @@ def _down(node: SchemaNode) -> list[SchemaNode]:
 
 
 def _is_there(node: Node | None, path: list[SchemaNode]) -> bool:
-    """Whether a node has descendants of a kind, or by the schema alone can have them without being told."""
+    """Whether a node has descendants of a kind, or by the schema alone can have, or can have to have, them."""
     if not path:
         return True
     schema, *rest = path
@@ -101,4 +103,4 @@ def _is_there(node: Node | None, path: list[SchemaNode]) -> bool:
         return any(_is_there(entry, rest) for entry in found.values())
     if found is not None or (schema.kind == "container" and not schema.presence):
         return _is_there(found, rest)
-    return bool(schema.defaults)
+    return schema.demanded or bool(schema.defaults)

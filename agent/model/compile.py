@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyang.types import LengthTypeSpec, PatternTypeSpec, RangeTypeSpec
 
-from agent.model.reach import ANYWHERE
+from agent.model.constraints import constraints, is_bounded, is_demanded, least, states, unique, whens
 from agent.model.schema import Module, SchemaNode
 from agent.model.typedefs import CANONICAL, HOLD_PREFIXES
 from agent.model.values import ValueType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     Statement = Any  # pyang has no types
 
@@ -91,10 +91,10 @@ class Compiler:
             config=bool(getattr(statement, "i_config", None)) if parent.config else False,
             cases=cases,
             presence=statement.search_one("presence") is not None,
-            mandatory=_is(statement, "mandatory", "true"),
-            user_ordered=_is(statement, "ordered-by", "user"),
+            mandatory=states(statement, "mandatory", "true"),
+            user_ordered=states(statement, "ordered-by", "user"),
             deny=_deny(statement),
-            conditional=_is_conditional(statement),
+            conditional=next(whens(statement), None) is not None,
         )
         if statement.keyword in {"rpc", "action", "notification", "input", "output"}:
             node.config = False
@@ -103,8 +103,9 @@ class Compiler:
         while node.conditional and node.config and above is not None and not above.has_conditional:
             above.has_conditional = True
             above = above.parent
-        node.constraints = tuple(_constraints(statement, node, parent))
-        node.bounded = _is_bounded(statement)
+        node.constraints = tuple(constraints(statement, node, parent))
+        node.bounded = is_bounded(statement)
+        node.demanded = is_demanded(statement)
         if (type_ := statement.search_one("type")) is not None:
             node.type = self._type(type_, statement)
         if statement.keyword in {"leaf", "leaf-list"}:
@@ -118,7 +119,7 @@ class Compiler:
             leaf.defaults = ()  # a key's, or its type's, is ignored (7.8.2)
         if not node.keys and not node.config:
             node.user_ordered = True
-        node.unique = tuple(_unique(node, unique.arg) for unique in statement.search("unique"))
+        node.unique = tuple(unique(node, statement, leafs.arg) for leafs in statement.search("unique"))
 
     def _canonical(self, type_: ValueType | None, default: Statement) -> str:
         """Return a default value in canonical form; prefixes in it are those of the module that it is written in."""
@@ -211,11 +212,6 @@ def _qualified(statement: Statement) -> str:
     return f"{statement.i_module.i_modulename}:{statement.arg}"
 
 
-def _is(statement: Statement, keyword: str, value: str) -> bool:
-    found = statement.search_one(keyword)
-    return found is not None and found.arg == value
-
-
 def _deny(statement: Statement) -> Any:  # noqa: ANN401 - a literal, out of untyped statements
     for sub in statement.substmts:
         if isinstance(sub.keyword, tuple) and sub.keyword[0] == NACM:
@@ -230,64 +226,9 @@ def _note_default_case(parent: SchemaNode, choice: Statement) -> None:
         parent.default_cases[_qualified(choice)] = _qualified(case)
 
 
-def _is_conditional(statement: Statement) -> bool:
-    """Whether a ``when`` of the node, of a choice or case around it, or of its augment decides about it.
-
-    pyang has copied a uses statement's own to the nodes that it brings.
-    """
-    return next(_whens(statement), None) is not None
-
-
-def _whens(statement: Statement) -> Iterator[tuple[str, bool]]:
-    """Yield the conditions of a node, and whether each is evaluated at the node itself or at the one above."""
-    at_node = True
-    while statement is not None:
-        for when in statement.search("when"):
-            yield when.arg, at_node and getattr(when, "i_origin", None) != "uses"
-        if (augment := getattr(statement, "i_augment", None)) is not None:
-            yield from ((when.arg, False) for when in augment.search("when"))
-        statement = statement.parent if statement.parent.keyword in {"choice", "case"} else None
-        at_node = False
-
-
-def _constraints(statement: Statement, node: SchemaNode, parent: SchemaNode) -> Iterator[tuple[str, SchemaNode]]:
-    """Yield what a node's validity depends on: expressions, each with the node that it is evaluated at."""
-    yield from ((must.arg, node) for must in statement.search("must"))
-    yield from ((when, node if at_node else parent) for when, at_node in _whens(statement))
-    types = statement.search("type")
-    while types:
-        type_ = types.pop()
-        if type_.arg == "instance-identifier":
-            yield ANYWHERE, node
-        typedef = getattr(type_, "i_typedef", None)
-        types += type_.search("type") if typedef is None else typedef.search("type")
-        yield from ((path.arg, node) for path in type_.search("path"))
-
-
-def _is_bounded(statement: Statement) -> bool:
-    least, most = statement.search_one("min-elements"), statement.search_one("max-elements")
-    return (least is not None and least.arg != "0") or (most is not None and most.arg != "unbounded")
-
-
-def _unique(entry: SchemaNode, leafs: str) -> tuple[tuple[SchemaNode, ...], ...]:
-    """Return the leafs that a unique statement names, each as the nodes that lead to it (RFC 7950 7.8.3)."""
-    found = []
-    for path in leafs.split():
-        nodes, within = [], entry
-        for step in path.split("/"):
-            name = step.rpartition(":")[2]
-            # Choices and cases stand in the path, and are no nodes.
-            if (child := next((c for c in within.children.values() if c.name == name), None)) is not None:
-                nodes.append(child)
-                within = child
-        found.append(tuple(nodes))
-    return tuple(found)
-
-
 def _defaults(statement: Statement) -> list[Statement]:
     """Return a leaf's or leaf-list's default, or its type's where it may be absent (RFC 7950 7.6.1, 7.7.2)."""
-    least = statement.search_one("min-elements")
-    if _is(statement, "mandatory", "true") or (least is not None and least.arg != "0"):
+    if states(statement, "mandatory", "true") or least(statement) > 0:
         return []
     found: list[Statement] = statement.search("default")
     type_ = statement.search_one("type")

@@ -21,6 +21,7 @@ ANYWHERE: Final = "//*"
 _PART_OF_PATH: Final = {"name", "step", "node-type"}
 _RESULTS: Final = {")", "]"}
 _ELSEWHERE: Final = {"deref", "id"}
+_TAKE_TEXT: Final = {"normalize-space", "number", "string", "string-length"}
 
 
 def separable(root: SchemaNode, whole: Collection[SchemaNode] = ()) -> Mapping[SchemaNode, tuple[SchemaNode, ...]]:
@@ -42,9 +43,11 @@ def separable(root: SchemaNode, whole: Collection[SchemaNode] = ()) -> Mapping[S
 
 
 def _is_simple(entry: SchemaNode) -> bool:
-    """Whether how many entries there are does not matter, and what is unique in each is there once."""
-    through = (node for leafs in entry.unique for path in leafs for node in path)
-    return not entry.bounded and not any(node.is_entry for node in through)
+    """Whether how many entries there are does not matter, and which of them clash is seen from the text of values."""
+    through = [node for leafs in entry.unique for path in leafs for node in path]
+    if entry.bounded or any(node.is_entry for node in through):
+        return False
+    return all(node.type is None or node.type.is_exact for node in (*entry.keys, *through))
 
 
 def _is_in(node: SchemaNode, subtrees: Collection[SchemaNode]) -> bool:
@@ -61,21 +64,24 @@ def _up(node: SchemaNode) -> Iterator[SchemaNode]:
 def _stays_in(entry: SchemaNode, expression: str, context: SchemaNode) -> bool:
     """Whether an expression, evaluated at a node, looks at nothing outside of the list entry that it is in."""
     levels = next((n for n, above in enumerate(_up(context)) if above is entry), -1)
-    climbed, outer = 0, [0]  # levels up so far in this path, and where its predicates' paths start from
+    climbed = 0  # levels up so far in this path
+    brackets = [(0, 0)]  # the open ones: where paths inside start from, and the furthest up that one led
     last = Token("other", "")
     for token in tokens(expression):
-        if _looks_anywhere(token):
+        start, furthest = brackets[-1]
+        if _looks_anywhere(token) or (token.text == "/" and not _is_path(last)):
             return False
-        if token.text == "/" and not _is_path(last):
-            return False
-        if token.text == "[":
-            outer.append(climbed)
-        elif token.text == "]":
-            climbed = outer.pop() if len(outer) > 1 else climbed
+        if token.text in {"(", "["}:
+            brackets.append((climbed, climbed))
+        elif token.text in {")", "]"} and len(brackets) > 1:
+            brackets.pop()
+            climbed = start if token.text == "]" else furthest
+            brackets[-1] = (brackets[-1][0], max(brackets[-1][1], climbed))
         elif token.text == "..":
             climbed += 1
+            brackets[-1] = (start, max(furthest, climbed))
         elif not _is_path(token) and token.text not in {"/", "@"}:
-            climbed = outer[-1]
+            climbed = start
         if climbed > levels:
             return False
         last = token
@@ -87,7 +93,9 @@ def _may_see(entry: SchemaNode, expression: str, context: SchemaNode) -> bool:
 
     It does if it names the list, or asks for everything there is somewhere, or for the text of a node that holds it.
     """
-    names = {above.name for above in _up(entry)}
+    above = list(_up(entry))
+    names = {node.name for node in above}
+    last = Token("other", "")
     found = tokens(expression)
     for token, following in zip(found, [*found[1:], Token("other", "")], strict=True):
         on = following.text == "/"
@@ -95,9 +103,19 @@ def _may_see(entry: SchemaNode, expression: str, context: SchemaNode) -> bool:
             return True
         if token.kind == "name" and (token.local in {"*", entry.name} or (token.local in names and not on)):
             return True
-        if not on and (token.text == ".." or (token.text in {".", "current"} and not context.is_leaf)):
+        if token.text == "/" and not (_is_path(following) or following.text == "@"):
+            return True  # the root
+        if not on and (token.text == ".." or (token.text == "." and last.text == "/")):
             return True
+        if context in above and not on and (token.text in {".", "current"} or _is_empty_call(last, token, following)):
+            return True
+        last = token
     return False
+
+
+def _is_empty_call(name: Token, bracket: Token, following: Token) -> bool:
+    """Whether a function is called without what it takes the text of, which is the context node then."""
+    return name.kind == "function" and name.text in _TAKE_TEXT and (bracket.text, following.text) == ("(", ")")
 
 
 def _looks_anywhere(token: Token) -> bool:

@@ -65,7 +65,8 @@ class SchemaNode:
     ``has_conditional``: whether one below it can. ``default_cases`` are
     the default case of each choice below the node. ``constraints`` are the XPath expressions of the node's must, when
     and leafref, each with the node that it is evaluated at; ``bounded``: it has a least or greatest number of entries;
-    ``unique`` are the list's unique statements, each leaf as the nodes that lead to it.
+    ``demanded``: that it is absent can be an error, as it or a choice around it is mandatory, or as it has a least
+    number of entries. ``unique`` are the list's unique statements, each leaf as the nodes that lead to it.
     """
 
     name: str
@@ -88,6 +89,7 @@ class SchemaNode:
     default_cases: dict[str, str] = field(default_factory=dict)
     constraints: tuple[tuple[str, SchemaNode], ...] = ()
     bounded: bool = False
+    demanded: bool = False
     unique: tuple[tuple[tuple[SchemaNode, ...], ...], ...] = ()
     tag: str = field(init=False)
     qualified: str = field(init=False)

@@ -67,7 +67,7 @@ class Validator:
         try:
             self._context.parse_module(text, ly.SchemaFormat.YANG).set_implemented_all_features()
         except ly.Error as error:
-            faults = self._context.errors()
+            faults = self._faults()
             said = (_text(faults[0], "message") if faults else str(error)).rstrip(".")
             raise StartError(f"{file}: {said}: correct the module") from error
 
@@ -92,18 +92,26 @@ class Validator:
                 data |= json.loads(printed)
         return data
 
-    def possible(self, config: bytes, paths: Sequence[str]) -> set[str]:
-        """Return which of these instances are still there once those with a false ``when`` are removed.
+    def impossible(self, config: bytes, paths: Sequence[str]) -> set[str]:
+        """Return which of these instances have a false ``when``; none where values are no values of their types.
 
-        All are where the configuration is invalid for another reason: that is for ``validate`` to say.
+        One whose ``when`` looks at another of these may be among them only once that is not there any more. libyang
+        could remove them itself, and crashes where one is in another.
         """
-        options = ly.ValidationOptions.NoState | ly.ValidationOptions.NotFinal
+        options = ly.ValidationOptions.NoState | ly.ValidationOptions.NotFinal | ly.ValidationOptions.MultiError
+        false: set[str] = set()
         try:
-            tree = self._parse(config, _STRICT | ly.ParseOptions.WhenTrue, options)
+            self._parse(config, _STRICT, options)
+        except _LibyangError as error:
+            false = {_text(fault, "data_path") for fault in error.faults if _WHEN.match(_text(fault, "message"))}
+        if not false:
+            return set()
+        try:
+            tree = self.parse_only(config)
         except _LibyangError:
-            return set(paths)
+            return set()
         with self._one_at_a_time:
-            return {path for path in paths if tree is not None and any(True for _ in tree.find(path))}
+            return {path for path in paths if any(node.path in false for node in tree.find(path))}
 
     def parse_only(self, data: bytes) -> Any:  # noqa: ANN401 - bindings without types
         """Return data, state too, as libyang's tree; nothing is checked but types. Raises NetconfError."""
@@ -137,9 +145,13 @@ class Validator:
             try:
                 return self._context.parse_data(data.decode(), ly.DataFormat.XML, parse, validation)
             except ly.Error as error:
-                faults = self._context.errors()
+                raise _LibyangError(str(error), self._faults()) from error
+            finally:
                 self._context.clean_all_errors()
-                raise _LibyangError(str(error), faults) from error
+
+    def _faults(self) -> list[Any]:
+        """Return what the last call has found wrong; warnings are kept beside it."""
+        return [fault for fault in self._context.errors() if fault.level == ly.LogLevel.Error]
 
 
 class _LibyangError(NetconfError):

@@ -47,7 +47,8 @@ class ValueType:
     every identity that an identityref takes; ``members`` a union's types. ``fraction_digits`` is of decimal64.
     ``module_of`` gives a namespace's module name, ``prefix_of`` a module's prefix and namespace; both are set where
     values hold prefixes; ``root`` is the schema's where they are paths. ``has_prefixes``: a value may name modules, so
-    that written XML must declare prefixes.
+    that written XML must declare prefixes. ``is_exact``: two canonical values are the same value only if they are the
+    same text. That is not so of expressions, and where it is open to which member of a union a value belongs.
     """
 
     base: str
@@ -62,10 +63,14 @@ class ValueType:
     prefix_of: Mapping[str, tuple[str, str]] | None = None
     root: SchemaNode | None = field(default=None, repr=False)
     has_prefixes: bool = field(init=False)
+    is_exact: bool = field(init=False)
 
     def __post_init__(self) -> None:
         own = self.base in {"identityref", "instance-identifier"} or self.typedef in HOLD_PREFIXES
         object.__setattr__(self, "has_prefixes", own or any(member.has_prefixes for member in self.members))
+        exact = self.base not in {"leafref", "instance-identifier"} and self.typedef not in HOLD_PREFIXES
+        certain = (m.is_exact and m.base != "decimal64" and m.typedef is None for m in self.members)
+        object.__setattr__(self, "is_exact", exact and all(certain))
 
     def canonical(self, text: str, prefixes: Prefixes) -> str:
         """Return the canonical form of a value as it stands in XML. Raises ValueError with a sentence.

@@ -133,7 +133,7 @@ def _edited(request: Request, before: Node, edits: list[Edit], *, whole: bool) -
     edited = edit.apply(base, edits)
     # What goes because its when becomes false takes no right (RFC 8341 3.2.5).
     access.check_write(before, edited)
-    after = settle(request.services.model, before, edited)
+    after = settle(request.services.model, before, edited, request.services.datastores.part)
     return before if whole and after.xml() == before.xml() else after
 
 

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from agent.datastore import Datastores
 from agent.errors import NetconfError
 from agent.model.load import load
 from agent.model.reach import separable
 from agent.recheck import Recheck
 from agent.tree import Node, from_json
+from tests.agent.recheck_bench import sharing, verdict
 
 if TYPE_CHECKING:
     from agent.model.load import Model
@@ -59,36 +61,6 @@ def model() -> Model:
 def tree(model: Model, content: dict[str, Any]) -> Node:
     content = {name: value for name, value in content.items() if value or value == {}}
     return from_json(model.root, {"r:r": content})
-
-
-def sharing(before: Node, after: Node) -> Node:
-    """Return the second tree, with the first one's nodes wherever both are alike, as an edit makes it."""
-    if before.xml() == after.xml():
-        return before
-    children: dict[Any, Any] = {}
-    for schema, child in after.children.items():
-        known = before.children.get(schema)
-        if isinstance(child, Node):
-            children[schema] = sharing(known, child) if isinstance(known, Node) else child
-        elif isinstance(known, dict):
-            children[schema] = {key: sharing(known[key], one) if key in known else one for key, one in child.items()}
-        else:
-            children[schema] = child
-    return after if after.schema.is_leaf else after.with_children(children)
-
-
-def verdict(model: Model, root: Node) -> set[tuple[str | None, ...]]:
-    try:
-        model.validator.validate(root.xml())
-    except NetconfError as error:
-        return {said(one) for one in (error, *error.others)}
-    return set()
-
-
-def said(error: NetconfError) -> tuple[str | None, ...]:
-    """Return what an error says; which of several entries it names that are alike is chance."""
-    clash = error.app_tag == "data-not-unique"
-    return (error.tag, error.app_tag) if clash else (error.tag, error.app_tag, error.path, error.message)
 
 
 @given(
@@ -150,7 +122,7 @@ def test_an_entry_that_may_clash_is_not_left_out(model: Model) -> None:
     before = tree(model, {"only": [{"id": "a", "v": 1}, {"id": "b", "v": 2}]})
     after = sharing(before, tree(model, {"only": [{"id": "a", "v": 1}, {"id": "b", "v": 2}, {"id": "c", "v": 1}]}))
 
-    assert entry_ids(Recheck(model.root).part(before, after), "only") == ["c", "a"]
+    assert entry_ids(Recheck(model.root).part(before, after), "only") == ["a", "c"]
 
 
 def test_what_somebody_refers_to_is_not_left_out(model: Model) -> None:
@@ -169,3 +141,22 @@ def test_a_subtree_can_be_kept_whole(model: Model) -> None:
     part = Recheck(model.root, [model.node("/r:r")]).part(before, after)
 
     assert entry_ids(part, "free") == ["a", "b", "c"]
+
+
+def test_of_a_large_tree_the_datastores_look_at_what_is_not_known(model: Model) -> None:
+    many = [{"id": str(number), "low": number % 9} for number in range(1000)]
+    before, few = tree(model, {"free": many}), tree(model, {"free": many[:3]})
+    after, wrong = (
+        sharing(before, tree(model, {"free": [*many, {"id": "new", "low": low, "high": 5}]})) for low in (4, 6)
+    )
+    stores = Datastores(model, before, managed=[])
+    assert stores.part(after) is after
+
+    stores.managed(before)
+
+    assert entry_ids(stores.part(after), "free") == ["new"]
+    assert stores.part(few) is few
+    stores.managed(after)
+    with pytest.raises(NetconfError) as caught:
+        stores.managed(wrong)
+    assert caught.value.path == "/r:r/free[id='new']/low"

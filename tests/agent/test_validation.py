@@ -1,5 +1,6 @@
 """The errors of RFC 7950 section 15 that validation finds, in configurations and in values."""
 
+from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -10,8 +11,10 @@ from lxml import etree
 
 from agent import edit
 from agent.errors import MOST_ERRORS, NETCONF, YANG, NetconfError
-from agent.model.load import Model
+from agent.model.load import Model, load
+from agent.settings import StartError
 from agent.tree import Node, from_json
+from tests.agent.conftest import modules_in
 
 # ── validation of a configuration ────────────────────────────────────────────────────────────────
 
@@ -223,3 +226,17 @@ def test_values_are_checked_without_the_rest_of_the_configuration(wide: Model) -
     assert edit.apply(Node(wide.root), edit.parse(wide, config, "merge")).xml()
     assert wide.validator.check_values([b'<top xmlns="urn:example:t">', b"</top>"]) == {}
     assert wide.validator.check_values([]) == {}
+
+
+def test_a_warning_is_no_error(tmp_path: Path) -> None:
+    """What is unusual in a module is kept beside the errors that come later."""
+    unusual = "container box { leaf v { type string; } must \"not(contains(., 'bad'))\"; }"
+    a, broken = modules_in(tmp_path, a=unusual, b="container no { when 'v'; leaf v { type string; } }")
+    model = load([a])
+
+    found = errors_of(model, from_json(model.root, {"a:box": {"v": "bad"}}))
+
+    assert found == [("operation-failed", "must-violation", "/a:box", ())]
+
+    with pytest.raises(StartError, match=r"b\.yang: When condition"):
+        load([a, broken])
